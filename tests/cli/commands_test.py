@@ -1,4 +1,4 @@
-"""Commands that list and describe: runs, data, help, man pages, completions."""
+"""Commands that list and describe: data, help, man pages, completions."""
 
 import pathlib
 import re
@@ -16,49 +16,6 @@ def keys_of(document):
     if isinstance(document, dict):
         return set(document).union(*map(keys_of, document.values()))
     return set().union(*map(keys_of, document)) if isinstance(document, list) else set()
-
-
-class Runs(tool.ToolTest):
-    def setUp(self):
-        super().setUp()
-        self.runs = self.folder / "runs"
-        for name, epochs in (("b", 3), ("deep/a", 1), ("c", 0)):
-            self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", epochs, "--out", self.runs / name)
-
-    def names(self, *arguments):
-        return [run["run"] for run in self.document("runs", self.runs, *arguments)["runs"]]
-
-    def test_every_run_has_a_line(self):
-        lines = self.output("runs", self.runs).splitlines()
-        self.assertRegex(lines[0], r"^run +data +model +epoch +loss +metric +findings +written +state$")
-        self.assertRegex(lines[1], r"^b +moons,count=60 +2-4-2 +\d +[\d.]+ +accuracy [\d.]+ % +\d+ +"
-                                   r"\d{4}-\d\d-\d\d \d\d:\d\d +finished$")
-        self.assertEqual([line.split()[0] for line in lines[1:]], ["b", "c", "deep/a"])
-        self.assertEqual(self.output("runs", self.runs / "b").splitlines()[1].split()[0], ".")
-
-    def test_sorts(self):
-        runs = {run["run"]: run for run in self.document("runs", self.runs)["runs"]}
-        self.assertEqual(sorted(runs), ["b", "c", "deep/a"])
-        self.assertNotIn("loss", runs["c"])
-        by_loss = sorted(("b", "deep/a"), key=lambda name: runs[name]["loss"])
-        self.assertEqual(self.names("--sort", "loss"), [*by_loss, "c"])
-        by_metric = sorted(("b", "deep/a"), key=lambda name: -runs[name]["metrics"]["accuracy"])
-        self.assertEqual(self.names("--sort", "metric"), [*by_metric, "c"])
-        self.error(2, "runs", self.runs, "--sort", "beauty")
-
-    def test_a_broken_log_hides_no_other_run(self):
-        (self.runs / "b/log.jsonl").write_text("{}\n")
-        run = self.run_tool("runs", self.runs)
-        self.assertEqual(run.returncode, 0)
-        self.assertIn(b"note: ", run.stderr)
-        self.assertIn(b"deep/a", run.stdout)
-
-    def test_no_runs(self):
-        empty = self.folder / "empty"
-        empty.mkdir()
-        self.assertIn("no training runs", self.output("runs", empty))
-        self.assertEqual(self.document("runs", empty), {"runs": []})
-        self.error(1, "runs", self.folder / "nowhere")
 
 
 class Data(tool.ToolTest):

@@ -25,6 +25,13 @@ class Convert(tool.ToolTest):
         self.assertEqual(self.document("run", self.onnx, "--values", "2,-1"),
                          self.document("run", self.model, "--values", "2,-1"))
 
+        # Whole batches by the name of the input: of that size, or of any.
+        for size, sizes in ((("--batch", "3"), [3]), ((), [1, 2, 3])):
+            self.output("convert", self.model, self.onnx, *size)
+            taken = [rows for rows in (1, 2, 3) if self.run_tool(
+                "run", self.onnx, "--input", f"x={tool.npy(self.folder / 'x.npy', [rows, 2], range(2 * rows))}").returncode == 0]
+            self.assertEqual(taken, sizes)
+
     def test_what_makes_no_sense(self):
         other = self.folder / "other.safetensors"
         self.assertIn("expected two formats", self.error(2, "convert", self.model, other))

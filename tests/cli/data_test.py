@@ -106,6 +106,10 @@ class Tables(Data):
         self.assertEqual(some, answers[3:5])
         rest = self.document("run", model, "--data", f"csv:{self.pets}", "--index", "28")["answers"]
         self.assertEqual(rest, answers[28:])
+        for line, answer in zip(self.output("run", model, "--data", f"csv:{self.pets}").splitlines()[1:], answers):
+            example, prediction, probability, label = line.split()
+            self.assertEqual((int(example), prediction, label), (answer["example"], answer["class"], ("cat", "dog")[answer["label"]]))
+            self.assertAlmostEqual(float(probability), answer["probabilities"][answer["prediction"]], places=5)
         self.assertIn("30 examples", self.error(2, "run", model, "--data", f"csv:{self.pets}",
                                                 "--index", "30"))
 
@@ -162,6 +166,39 @@ class Tables(Data):
         self.assertTrue(all(math.isfinite(a["outputs"][0]) for a in answers))
         text = self.output("run", model, "--data", f"csv:{self.pets}")
         self.assertRegex(text, r"\Aexample +weight +target weight\n")
+        self.assertEqual([float(line.split()[-1]) for line in text.splitlines()[1:4]], [20, 4.1, 4.2])
+
+    def test_each_of_several_labels_has_a_probability_of_its_own(self):
+        labels = [(int(i % 10 > 4), i % 2) for i in range(60)]
+        table = self.put("labels.csv", "x,big,odd\n" + "".join(f"{i % 10},{big},{odd}\n" for i, (big, odd) in enumerate(labels)))
+        model, _ = self.train(f"csv:{table},target=big,target=odd")
+        answers = self.document("run", model, "--data", f"csv:{table}")["answers"]
+        self.assertEqual([tuple(a["targets"]) for a in answers], labels)
+        text = self.output("run", model, "--data", f"csv:{table}").splitlines()
+        self.assertRegex(text[0], r"^example +big +odd +target big +target odd$")
+        for line, answer, label in zip(text[1:], answers, labels, strict=True):
+            numbers = [float(cell) for cell in line.split()[1:]]
+            self.assertEqual(tuple(numbers[2:]), label)
+            for logit, probability, shown in zip(answer["logits"], answer["probabilities"], numbers):
+                self.assertAlmostEqual(probability, 1 / (1 + math.exp(-logit)), places=6)
+                self.assertAlmostEqual(probability, shown, places=5)
+
+
+class Described(Data):
+    def test_a_column_has_its_statistics(self):
+        rows = "".join(f"{-3 + 4 * (i % 2)},{900 + 200 * (i % 2)},{9 + 2 * (i % 2)},{'ab'[i % 2]}\n" for i in range(40))
+        table = self.put("table.csv", "low,high,middle,kind\n" + rows)
+        self.assertRegex(self.output("data", f"csv:{table},target=kind,split=1/0"),
+                         r"\nfeature +min +mean +std +max\nlow +-3 +-1 +2 +1\nhigh +900 +1000 +100 +1100\nmiddle +9 +10 +1 +11\n")
+
+    def test_rows_of_the_test_set_that_training_has_too(self):
+        table = self.put("table.csv", "x,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)))
+        test = self.put("test.csv", "x,kind\n100,a\n4,a\n5,b\n")
+        self.assertIn("\nrows of the test set that repeat a row of the training set: 2\n",
+                      self.output("data", f"csv:{table},target=kind,test={test},split=1/0"))
+
+    def test_more_rows_than_there_are(self):
+        self.assertEqual(self.output("data", "moons,count=4", "--show", "--count", "9").count("\nexample "), 4)
 
 
 class Mistakes(Data):
@@ -249,6 +286,13 @@ class Drawn(Data):
 
 
 class Arrays(Data):
+    def test_a_number_that_is_not_finite_is_told(self):
+        x = tool.npy(self.folder / "x.npy", [4, 1], [1, math.nan, 3, 4])
+        y = tool.npy(self.folder / "y.npy", [4], [0, 1, 0, 1], "q")
+        data = f"npy:{x},targets={y},split=1/0"
+        self.assertIn("\nvalues that are not finite: 1\n", self.output("data", data))
+        self.assertEqual(self.document("data", data)["non_finite"], 1)
+
     def test_targets_in_a_file_of_their_own(self):
         model, data = self.train(f"npy:{NUMPY}/f4.npy,targets={NUMPY}/f4.npy,split=1/0")
         self.assertEqual((data["train"], data["features"], data["outputs"]), (2, 3, 3))
@@ -275,13 +319,9 @@ class Arrays(Data):
         self.assertIn(b"'shape': (1, 3)", npy.read_bytes())
 
     def test_of_very_many_classes_the_worst_are_printed(self):
-        values = struct.pack("<300f", *(i for i in range(300)))
-        header = "{'descr': '<%s4', 'fortran_order': False, 'shape': (300,%s), }"
-        for name, kind, shape, data in (("x", "f", " 1", values), ("y", "i", "", struct.pack("<300i", *(i % 150 for i in range(300))))):
-            text = header % (kind, shape)
-            text += " " * (-(len(text) + 11) % 64) + "\n"
-            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text.encode() + data)
-        data = f"npy:{self.folder}/x.npy,targets={self.folder}/y.npy,split=1/0/1"
+        x = tool.npy(self.folder / "x.npy", [300, 1], range(300))
+        y = tool.npy(self.folder / "y.npy", [300], [i % 150 for i in range(300)], "q")
+        data = f"npy:{x},targets={y},split=1/0/1"
         self.train(data)
         text = self.output("eval", self.folder / "run", "--data", data)
         shown = text.split("\nthe 100 of 150 classes with the lowest F1:\n\n")[1].splitlines()

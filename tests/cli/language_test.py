@@ -232,13 +232,40 @@ class LanguageTest(tool.ToolTest):
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
     def test_run_and_generate_take_the_same_prompts(self):
-        self.train("--epochs", "1")
         characters = sorted(set(TEXT))
-        for prompt in ("t", "the", "the cat sat"):  # the context is 6
-            likeliest = self.document("run", self.model, "--prompt", prompt)["next"][0]["token"]
-            generated = self.output("generate", self.model, "--prompt", prompt, "--tokens", "1", "--temperature", "0")
-            self.assertEqual(generated, prompt + characters[likeliest] + "\n")
-        self.output("trace", self.model, "--prompt", "the")
+        for train in (self.train, self.train_gpt):
+            train("--epochs", "1")
+            for prompt in ("t", "the", "the cat sat"):  # the contexts are 6 and 12
+                likeliest = self.document("run", self.model, "--prompt", prompt)["next"][0]["token"]
+                generated = self.output("generate", self.model, "--prompt", prompt, "--tokens", "1", "--temperature", "0")
+                self.assertEqual(generated, prompt + characters[likeliest] + "\n")
+            self.output("trace", self.model, "--prompt", "the")
+        self.assertIn("--prompt: expected at most 12 tokens, got 13", self.error(2, "run", self.model, "--prompt", TEXT[:13]))
+
+    def test_a_window_is_answered_for_its_last_token(self):
+        """The last one of a text is filled up, and its answer is that of its text alone."""
+        self.text.write_text(MIXED)
+        self.train_gpt("--steps", "40", "--sample-every", "0")
+        data = ("--data", f"text:{self.text}")
+        part = MIXED[len(MIXED) * 9 // 10:]
+        windows = -(-(len(part) - 1) // 12)
+        self.assertGreater((len(part) - 1) % 12, 0)
+        answers = self.document("run", self.model, *data, "--count", windows)["answers"]
+        for i, answer in ((0, answers[0]), (windows - 1, answers[-1])):
+            alone, = self.document("run", self.model, *data, "--index", i)["answers"]
+            self.assertEqual(alone, answer)
+            for following in self.document("run", self.model, "--prompt", part[:-1][12 * i:12 * i + 12])["next"]:
+                self.assertAlmostEqual(following["logit"], answer["logits"][following["token"]], places=4)
+        table = self.output("run", self.model, *data).splitlines()
+        shares = [float(line.split()[-1]) for line in table if re.search(r" \d\.\d{6}$", line)]
+        self.assertGreater(len(shares), 10)
+        self.assertEqual(shares, sorted(shares, reverse=True))
+
+    def test_values_of_a_text_model_are_tokens(self):
+        self.train("--epochs", "1")
+        self.output("run", self.model, "--values", "0,1,2,3,2,1")
+        for number in ("1.5", "nan", "1e9"):
+            self.assertIn("is not a token index", self.error(2, "run", self.model, "--values", f"0,1,2,3,2,{number}"))
 
     def test_a_transformer_becomes_a_hugging_face_folder(self):
         self.train_gpt("--steps", "3", "--sample-every", "0")

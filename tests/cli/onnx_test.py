@@ -8,6 +8,7 @@ import unittest
 import zipfile
 
 import tool
+from tool import npy
 
 
 def varint(number):
@@ -50,16 +51,6 @@ def model(nodes, dims, initializers=(), out="y"):
     graph += b"".join(field(5, i) for i in initializers)
     graph += field(11, value_info("x", dims)) + field(12, field(1, out))
     return field(1, 8) + field(7, graph) + field(8, field(2, 18))
-
-
-def npy(path, shape, numbers, kind="f"):
-    """NumPy's file of f32 ("f") or i64 ("q")."""
-    dims = "(" + "".join(f"{d}, " for d in shape) + ")"
-    header = f"{{'descr': '<{'f4' if kind == 'f' else 'i8'}', 'fortran_order': False, 'shape': {dims}}}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
-                     + struct.pack(f"<{len(numbers)}{kind}", *numbers))
-    return path
 
 
 class Opens:

@@ -160,6 +160,70 @@ class Training(tool.ToolTest):
         self.assertNotEqual(best % 4, 0, "a row that every run of 160 epochs has")
         self.assertIn((str(best), " *"), rows)
 
+    def test_the_sets_are_named(self):
+        text = self.output(*self.RUN, "--epochs", "1")
+        self.assertRegex(text, r"\A[^\n]*: 140 examples to train on, 60 to validate, 200 to test; ")
+        self.assertRegex(text, r"\n +epoch +train loss +validation loss +validation accuracy ")
+
+    def test_the_rows_are_the_epochs_of_the_log(self):
+        out = self.folder / "run"
+        text = self.output(*self.RUN, "--epochs", "3", "--out", out)
+        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        for epoch in (event for event in events if event["event"] == "epoch"):
+            n, validation = epoch["epoch"], epoch["validation"]
+            self.assertRegex(text, rf"\n +{n}/3 +{epoch['train']['loss']:.4f} +{validation['loss']:.4f} "
+                                   rf"+{100 * validation['accuracy']:.2f} % +{epoch['gradient_norm']:.3f} "
+                                   rf"+{epoch['samples_per_second']:.0f}( |\n)")
+
+    def config(self, *arguments):
+        """The configuration of a run of no epochs."""
+        out = self.folder / "run"
+        self.output(*self.RUN, "--epochs", "0", "--out", out, "--overwrite", *arguments)
+        return json.loads((out / "config.json").read_text())
+
+    def test_a_switch_is_on_or_off(self):
+        for flag, on in (("--nesterov", True), ("--no-nesterov", False)):
+            self.assertEqual(self.config("--optimizer", "sgd", flag)["optimizer"]["nesterov"], on)
+
+    def test_a_run_that_stopped_early_goes_on_with_more_patience(self):
+        """Its rate of next to nothing makes no epoch better than the first."""
+        out = self.folder / "run"
+        self.output(*self.RUN, "--epochs", "50", "--lr", "1e-30", "--patience", "2", "--out", out)
+        self.output("train", "--resume", out, "--patience", "5", "--threads", "1")
+        events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+        self.assertEqual([event["epoch"] for event in events if event["event"] == "epoch"], [1, 2, 3, 4, 5, 6])
+
+    def test_a_run_that_failed_has_a_report(self):
+        out = self.folder / "run"
+        run = self.run_tool(*self.RUN, "--lr", "1e30", "--out", out)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("<dd>non-finite loss</dd>", (out / "report.html").read_text())
+
+    def test_a_report_shows_the_most_confident_errors_first(self):
+        out, data = self.folder / "run", "digits:1,count=300"
+        self.output("train", "--data", data, "--layers", "784,10", "--epochs", "1", "--threads", "1", "--out", out)
+        found = re.findall(r"(\d) predicted as (\d)<br><span class=\"soft\">at ([\d.]+) %, row (\d+)<", (out / "report.html").read_text())
+        shown = {int(row): (int(label), int(prediction), float(share)) for label, prediction, share, row in found}
+        shares = [share for _, _, share in shown.values()]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        wrong = {a["example"]: a for a in self.document("run", out, "--data", data, "--count", "300")["answers"]
+                 if a["prediction"] != a["label"]}
+        self.assertEqual(len(shown), min(24, len(wrong)))
+        for row, (label, prediction, share) in shown.items():
+            self.assertEqual((wrong[row]["label"], wrong[row]["prediction"]), (label, prediction))
+            self.assertAlmostEqual(100 * wrong[row]["probabilities"][prediction], share, delta=0.051)
+        for row in wrong.keys() - shown.keys():
+            self.assertLess(100 * max(wrong[row]["probabilities"]), shares[-1] + 0.051)
+
+    def test_a_report_says_what_is_missing(self):
+        out, table = self.folder / "run", self.folder / "table.csv"
+        table.write_text("x,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)))
+        self.output("train", "--data", f"csv:{table},target=kind", "--epochs", "1", "--threads", "1", "--out", out)
+        self.assertNotIn("not on this page", (out / "report.html").read_text())
+        table.unlink()
+        self.output("report", out)
+        self.assertIn("not on this page: ", (out / "report.html").read_text())
+
 
 class Quantize(tool.ToolTest):
     def setUp(self):
@@ -218,6 +282,11 @@ class Quantize(tool.ToolTest):
                                r"each output\n\nthreads   1\nexamples  5\n\n"
                                r" +before +int8\nparameter bytes +40 +24\n")
         self.assertTrue(text.endswith(f"\nsaved {self.small}\n"), text)
+        result = self.quantize("int8", "--data", f"idx:{data}")
+        self.assertNotEqual(result["before"]["loss"], result["after"]["loss"])
+        row = re.search(r"\nloss +(\S+) +(\S+)\n", text)
+        for shown, side in zip(row.groups(), ("before", "after")):
+            self.assertAlmostEqual(float(shown), result[side]["loss"], delta=1e-6)
 
 
 class Emit(tool.ToolTest):
@@ -274,6 +343,22 @@ class Classifier(tool.ToolTest):
         self.assertEqual(result["accuracy"],
                          sum(a["prediction"] == a["label"] for a in answers) / 5)
         self.assertAlmostEqual(result["loss"], sum(losses) / 5, places=6)
+
+    def test_scores_by_class_are_those_of_the_confusion_matrix(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier(4, 3)))
+        tool.write_idx_folder(self.data, [0, 1, 2], [(i * i + i // 7) % 3 for i in range(40)])
+        document = self.document("eval", self.model, "--data", f"idx:{self.data}")
+        confusion = document["confusion"]
+        self.assertNotEqual(confusion, [list(column) for column in zip(*confusion)], "on its side it is another")
+        scores, matrix = self.output("eval", self.model, "--data", f"idx:{self.data}").split("label \\ prediction")
+        for c, of_class in enumerate(document["per_class"]):
+            labels, predictions = sum(confusion[c]), sum(row[c] for row in confusion)
+            precision, recall = (confusion[c][c] / n if n else 0 for n in (predictions, labels))
+            self.assertAlmostEqual(of_class["precision"], precision)
+            self.assertAlmostEqual(of_class["recall"], recall)
+            f1 = of_class["f1"]
+            self.assertRegex(scores, rf"\n{c} +{100 * precision:.2f} % +{100 * recall:.2f} % +{100 * f1:.2f} % +{labels}\n")
+            self.assertRegex(matrix, rf"\n{c} +" + " +".join(str(n) if n else r"\." for n in confusion[c]) + "\n")
 
     def test_threads_change_nothing(self):
         self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))

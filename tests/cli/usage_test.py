@@ -214,6 +214,9 @@ class Failures(tool.ToolTest):
         model.write_bytes(tool.model_bytes(*tool.template_classifier(784, 2)))
         self.assertIn("10 classes", self.error(1, "eval", model, "--data", "digits"))
         self.assertIn("10 classes", self.error(1, "run", model, "--data", "digits"))
+        model.write_bytes(tool.model_bytes([1, 2], {"layers.0.weight": ([2, 1], [1, 1]), "layers.0.bias": ([2], [0, 0])}))
+        for command in ("eval", "run"):
+            self.assertIn("the model gives f32[2], 'sine' has 1 targets", self.error(1, command, model, "--data", "sine"))
 
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:

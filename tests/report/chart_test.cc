@@ -44,6 +44,14 @@ Chart chart(std::vector<Point> points, bool log_y = false) {
   return {"title", "x", "y", {{"name", std::move(points)}}, log_y};
 }
 
+// The plot is from 58 to 468 and from 12, above, to 240.
+TEST(Charts, LargerValuesAreHigherAndLaterOnesToTheRight) {
+  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 2}})), "\"M58.0 240.0L468.0 12.0\""), 1u);
+  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 10}, {2, 100}}, true)),
+                  "\"M58.0 240.0L263.0 126.0L468.0 12.0\""),
+            1u);
+}
+
 TEST(Charts, ALineIsBrokenWhereAValueIsMissing) {
   const double nan = std::nan("");
   EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, 5}})), "M"), 2u);
@@ -73,6 +81,27 @@ TEST(Charts, APeakAmongManyPointsIsDrawn) {
   EXPECT_LT(html.size(), 60'000u);
   // The top of the plot.
   EXPECT_NE(html.find(" 12.0L"), std::string::npos);
+}
+
+TEST(Charts, AGapAmongManyPointsIsNotClosed) {
+  std::vector<Point> points;
+  for (int i = 0; i < 1000; ++i) points.push_back({double(i), i == 500 ? std::nan("") : 1.0});
+  EXPECT_EQ(count(to_html(chart(points)), "M"), 2u);
+}
+
+TEST(Charts, ALineOfManyPointsGoesToTheRight) {
+  std::vector<Point> points;
+  for (int i = 0; i < 1000; ++i) points.push_back({double(i), double(-i)});
+  const std::string html = to_html(chart(points));
+  std::size_t at = html.find("d=\"M") + 4;
+  double last = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double x = std::stod(html.substr(at));
+    ASSERT_GE(x, last) << "point " << i;
+    last = x;
+    at = html.find('L', at) + 1;
+  }
+  EXPECT_EQ(last, 468);
 }
 
 TEST(Charts, NoNumberIsTooOdd) {

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "limpid/core/error.h"
@@ -56,6 +57,9 @@ TEST(Png, HoldsThePixels) {
   EXPECT_EQ(png[0], 0x89);
   EXPECT_EQ(png[19], 7);  // width
   EXPECT_EQ(png[23], 3);  // height
+  // Grey of 8 bits, deflated, unfiltered, not interlaced.
+  EXPECT_EQ(std::vector(png.begin() + 24, png.begin() + 29),
+            (std::vector<unsigned char>{8, 0, 0, 0, 0}));
   // After the signature (8) and IHDR (25): the length, "IDAT", the data.
   const std::size_t size = png[35] << 8 | png[36];
   std::array<unsigned char, 24> rows{};
@@ -66,6 +70,22 @@ TEST(Png, HoldsThePixels) {
     EXPECT_EQ(rows[y * 8], 0);
     for (std::size_t x = 0; x < 7; ++x) EXPECT_EQ(rows[y * 8 + 1 + x], pixels[y * 7 + x]);
   }
+  // A chunk is the length of its data, a type, the data, and the checksum of both.
+  const auto u32 = [&](std::size_t at) {
+    return static_cast<std::size_t>(png[at]) << 24 | png[at + 1] << 16 | png[at + 2] << 8 |
+           png[at + 3];
+  };
+  std::string types;
+  for (std::size_t at = 8; at < png.size();) {
+    const std::size_t end = at + 8 + u32(at);
+    ASSERT_LE(end + 4, png.size());
+    types += std::string(png.begin() + static_cast<std::ptrdiff_t>(at + 4),
+                         png.begin() + static_cast<std::ptrdiff_t>(at + 8)) +
+             " ";
+    EXPECT_EQ(u32(end), crc32(0, png.data() + at + 4, static_cast<uInt>(end - at - 4))) << types;
+    at = end + 4;
+  }
+  EXPECT_EQ(types, "IHDR IDAT IEND ");
   EXPECT_THROW(png_uri(pixels, 0), Error);
   EXPECT_THROW(png_uri(pixels, 5), Error);
 }

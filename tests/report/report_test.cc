@@ -26,6 +26,34 @@ TEST(Report, NamesOfClassesAreText) {
   EXPECT_FALSE(contains(page, "<b>cat"));
   EXPECT_TRUE(contains(page, "<th>&lt;b&gt;cat</th>"));
   EXPECT_TRUE(contains(page, "&lt;b&gt;cat predicted as dog &amp; co"));
+  EXPECT_TRUE(contains(page, "cat</td><td>1.0000</td><td>0.7500</td><td>0.8570</td>"));
+}
+
+TEST(Report, TheSizesOfTheDataAreThoseOfItsParts) {
+  train::RunLog log;
+  log.run.data = {"digits", 6000, 200, 100, 784, 10, {}};
+  EXPECT_TRUE(contains(report_html(log, {}),
+                       "<p>digits: 6,000 examples for training, 200 for validation, 100 for "
+                       "testing; 784 features, 10 outputs.</p>"));
+}
+
+// The titles of a curve's places.
+TEST(Report, EachCurveHasItsOwnNumbers) {
+  train::RunLog log;
+  log.run.data.validation = 20;
+  log.steps = {{.step = 1, .epoch = 1, .loss = 2.5, .learning_rate = 0.125, .gradient_norm = 3}};
+  train::EpochEvent epoch;
+  epoch.step = 4;
+  epoch.train.set("loss", 0.5);
+  epoch.validation = {{"loss", 0.75}, {"rmse", 12}, {"mae", 11}, {"r2", 0.875}};
+  log.epochs = {epoch};
+  const std::string page = report_html(log, {});
+  for (const char* place :
+       {"training, by step: step 1, loss 2.5<", "training, by epoch: step 4, loss 0.5<",
+        "validation: step 4, loss 0.75<", "learning rate: step 1, rate 0.125<",
+        "gradient: step 1, L2 norm 3<", "rmse: step 4, rmse 12<", "mae: step 4, mae 11<",
+        "r2: step 4, score 0.875<"})
+    EXPECT_TRUE(contains(page, place)) << place;
 }
 
 TEST(Report, ItsCommandIsOneForAShell) {
@@ -62,6 +90,16 @@ TEST(Report, ALayerIsWhatComesOutOfIt) {
   EXPECT_TRUE(contains(page, "layers.0: step 1, share 0.125<"));
   EXPECT_FALSE(contains(page, "0.25<"));
   EXPECT_FALSE(contains(page, "0.875<"));
+  EXPECT_FALSE(contains(page, "Residual stream"));
+}
+
+TEST(Report, ABlockIsTheSizeOfItsStream) {
+  train::RunLog log;
+  train::LayerStatistics layer;
+  layer.name = "blocks.0";
+  layer.activations = {{.op = "linear", .mean = 7}, {.op = "residual", .mean = 0.6, .std = 0.8}};
+  log.probes = {{1, {layer}}};
+  EXPECT_TRUE(contains(report_html(log, {}), "blocks.0: step 1, RMS 1<"));
 }
 
 TEST(Report, OfManySamplesTheFirstAndTheLastAreShown) {
@@ -91,6 +129,19 @@ TEST(Report, ItsTilesAreOfTheTestSetAndOfAWholeTime) {
     EXPECT_TRUE(contains(page, "<dt>loss (test)</dt><dd>0.25</dd>"));
     EXPECT_FALSE(contains(page, "<dd>0.75</dd>"));
   }
+}
+
+TEST(Report, TheBestEpochIsNotTheLast) {
+  train::RunLog log;
+  train::EpochEvent epoch;
+  epoch.epoch = 5;
+  log.epochs = {epoch};
+  train::EndEvent end;
+  end.best_epoch = 2;
+  log.end = end;
+  const std::string page = report_html(log, {});
+  EXPECT_TRUE(contains(page, "<dt>epochs</dt><dd>5</dd>"));
+  EXPECT_TRUE(contains(page, "<dt>best epoch</dt><dd>2</dd>"));
 }
 
 TEST(Report, AFindingSaysWhatToTryOrWhatItFollowsFrom) {

@@ -42,14 +42,15 @@ class Receipt(served.ServeTest):
         answer = self.ask(b'{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,-2]}]}')
         options = ("receipt", self.model, "--request", self.request)
         self.output(*options, "--answer", self.answer)
+        receipt = answer.headers["limpid-receipt"]
+        other = receipt[:-1] + ("0" if receipt[-1] != "0" else "1")
+        self.assertIn("the receipt has others", self.error(1, *options, "--answer", self.answer, "--receipt", other))
         number = str(answer.json()["outputs"][0]["data"][0])
         self.answer.write_bytes(answer.body.replace(number.encode(), b"0.25"))
         self.assertRegex(self.error(1, *options, "--answer", self.answer),
                          f"no: element 0 of the output 'logits' is {number} here, the answer has 0.25")
         self.answer.write_bytes(answer.body.replace(number.encode(), b'"NaN"'))
         self.assertIn("the answer has nan", self.error(1, *options, "--answer", self.answer))
-        receipt = answer.headers["limpid-receipt"]
-        other = receipt[:-1] + ("0" if receipt[-1] != "0" else "1")
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", other))
         self.assertIn("no: the receipt's model", self.error(1, *options, "--receipt", "model=" + "0" * 16 + receipt[22:]))
         self.error(1, *options, "--receipt", "model=1")

@@ -12,6 +12,8 @@
 #include "limpid/core/error.h"
 #include "limpid/data/text_windows.h"
 #include "limpid/formats/safetensors.h"
+#include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
 #include "limpid/train/checkpoint.h"
 
 namespace limpid::train {
@@ -75,6 +77,8 @@ TEST(Config, EveryKeyReadsBackWhatItWrites) {
     EXPECT_FALSE(key.help.empty() || key.otherwise.empty()) << key.path;
     TrainConfig config;
     set_from_text(config, key, some_value(key));
+    for (const ConfigKey& other : config_keys())
+      EXPECT_EQ(is_chosen(config, other), other.path == key.path) << key.path << " " << other.path;
     const std::string json = to_json(config).dump({.indent = 2});
     EXPECT_GT(json.size(), 2u) << key.path;
     EXPECT_EQ(to_json(parse_train_config(json, "test")).dump({.indent = 2}), json);
@@ -110,6 +114,11 @@ TEST(Config, EveryRangeHolds) {
     if (key.open_high) {
       EXPECT_THROW(set_from_text(config, key, "1"), Error) << key.path;
     }
+    if (!std::isfinite(key.high)) continue;
+    const bool whole = key.kind() == ConfigKey::Kind::kInteger;
+    const std::string above =
+        std::to_string(static_cast<std::int64_t>(key.high + std::max(1.0, key.high / 1000)));
+    EXPECT_THROW(set_from_text(config, key, whole ? above : "1e31"), Error) << key.path;
   }
 }
 
@@ -141,6 +150,71 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
+// The recipe's rate is that of its optimiser alone.
+TEST(Config, AnotherOptimizerHasItsUsualRate) {
+  for (const std::string& optimizer : optim::optimizer_names()) {
+    TrainConfig config;
+    config.optimizer = optimizer;
+    const Split data = data_of(Task::kClassification, 4);
+    const TrainConfig c = complete(config, data);
+    EXPECT_EQ(*c.rate, optim::usual_rate(options_of(c, data).rule.optimizer)) << optimizer;
+  }
+  EXPECT_EQ(*complete({}, data_of(Task::kClassification, 4)).rate, 0.005);
+}
+
+TEST(Config, EveryChoiceReachesTheTraining) {
+  TrainConfig config;
+  config.dropout = 0.25;
+  config.batch = 3;
+  config.accumulate = 2;
+  config.epochs = 9;
+  config.schedule = "step";
+  config.rate = 0.75;
+  config.warmup = 4;
+  config.decay_every = 1.5;
+  config.decay_factor = 0.5;
+  config.clip_value = 3.0;
+  config.clip_norm = 2.0;
+  config.seed = 7;
+  config.patience = 5;
+  config.metric = "accuracy";
+  config.min_delta = 0.125;
+  config.check_finite = true;
+  Split data = data_of(Task::kClassification, 20);
+  data.validation = data.train;
+  const TrainConfig c = complete(config, data);
+  EXPECT_EQ(network_of(c).dropout, 0.25);
+  const TrainOptions options = options_of(c, data);
+  EXPECT_EQ(options.epochs, 9);
+  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.accumulate, 2);
+  EXPECT_EQ(options.schedule.kind, optim::Schedule::Kind::kStep);
+  EXPECT_EQ(options.schedule.rate, 0.75);
+  EXPECT_EQ(options.schedule.warmup, 4);
+  EXPECT_EQ(options.schedule.every, 6);  // an epoch is four updates, of at most 6 rows
+  EXPECT_EQ(options.schedule.factor, 0.5);
+  EXPECT_EQ(options.rule.clip.value, 3.0);
+  EXPECT_EQ(options.rule.clip.norm, 2.0);
+  EXPECT_EQ(options.seed, 7u);
+  EXPECT_EQ(options.metric, "accuracy");
+  ASSERT_TRUE(options.early_stopping);
+  EXPECT_EQ(options.early_stopping->patience, 5);
+  EXPECT_EQ(options.early_stopping->min_delta, 0.125);
+  EXPECT_TRUE(options.check_finite);
+}
+
+TEST(Config, WhatOverridesAKeyReplacesThoseThatMeanTheSame) {
+  TrainConfig hidden, layers, epochs, steps;
+  hidden.hidden = {7};
+  layers.layers = {5, 6, 3};
+  epochs.epochs = 2;
+  steps.steps = 9;
+  EXPECT_EQ(to_json(overridden(layers, hidden)), to_json(hidden));
+  EXPECT_EQ(to_json(overridden(hidden, layers)), to_json(layers));
+  EXPECT_EQ(to_json(overridden(steps, epochs)), to_json(epochs));
+  EXPECT_EQ(to_json(overridden(epochs, steps)), to_json(steps));
+}
+
 Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
   const WindowOptions options = window_options_of(config);
   Dataset train =
@@ -157,6 +231,14 @@ void expect_refused(const TrainConfig& chosen, const Split& data, const std::str
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
+}
+
+TEST(Config, OptionsOfAnotherLossAreRefused) {
+  TrainConfig config;
+  config.label_smoothing = 0.1;
+  for (const Task task : {Task::kMultiLabel, Task::kRegression})
+    expect_refused(config, data_of(task, 4), "loss.label_smoothing");
+  EXPECT_EQ(loss_of(complete(config, data_of(Task::kClassification, 4))).label_smoothing, 0.1);
 }
 
 TEST(Config, EarlyStoppingHasAPatience) {
@@ -240,7 +322,16 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
     EXPECT_EQ(gpt_of(complete(preset, data), 11).config(), net.config());
     EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).norm, nn::GptNorm::kRms);
     EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).bias, net.bias);
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).positions, net.positions);
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).feed_forward, net.feed_forward);
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).tied, net.tied);
   }
+  TrainConfig turned = config;
+  turned.positions = "rotary";
+  turned.rotary_base = 500.0;
+  turned.dropout = 0.25;
+  EXPECT_EQ(gpt_of(complete(turned, data), 11).rotary_base, 500);
+  EXPECT_EQ(gpt_of(complete(turned, data), 11).dropout, 0.25);
 
   const TrainConfig read = parse_train_config(
       R"({"model": {"name": "gpt", "layers": 3, "hidden": 40}, "epochs": 2, "tokenizer": "bytes"})",
@@ -283,6 +374,28 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   TrainConfig wide;
   wide.width = 7;
   expect_refused(wide, text_of(wide), "model.width: the model charlm has no such option");
+}
+
+// For an output that is 3 too high, and for one of two classes with a probability of 3/4.
+TEST(Config, ALossIsThatOfItsKindAndItsNumbers) {
+  const auto first = [](const Loss& loss, const Tensor& output, const Tensor& target) {
+    const Function f = trace("loss", {{"output", output.type()}, {"target", target.type()}},
+                             [&](std::span<const Value> in) {
+                               return std::vector<Value>{losses_of(loss, in[0], in[1])};
+                             });
+    const std::vector<Tensor> inputs{output, target};
+    return static_cast<double>(interpret(f, inputs)[0].values<float>()[0]);
+  };
+  const Tensor output = Tensor::from<float>({1, 1}, {4}), target = Tensor::from<float>({1, 1}, {1});
+  EXPECT_EQ(first({.kind = Loss::Kind::kMse}, output, target), 9);
+  EXPECT_EQ(first({.kind = Loss::Kind::kMae}, output, target), 3);
+  EXPECT_EQ(first({.kind = Loss::Kind::kHuber, .delta = 1}, output, target), 2.5);
+  EXPECT_EQ(first({.kind = Loss::Kind::kHuber, .delta = 2}, output, target), 4);
+  const Tensor logits = Tensor::from<float>({1, 2}, {0, std::log(3.0f)});
+  const Tensor label = Tensor::from<std::int32_t>({1}, {1});
+  EXPECT_NEAR(first({}, logits, label), -std::log(0.75), 1e-6);
+  EXPECT_NEAR(first({.label_smoothing = 0.5}, logits, label),
+              -0.75 * std::log(0.75) - 0.25 * std::log(0.25), 1e-6);
 }
 
 TEST(Config, AModelRemembersItsLoss) {

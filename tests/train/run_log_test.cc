@@ -100,6 +100,71 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(text_of(read), text_of(events()));
 }
 
+// Other programs read logs, and later versions those of earlier ones.
+TEST(RunLog, EachNumberHasItsOwnName) {
+  const auto json = [](const Event& event) { return Json::parse(to_json_line(event)); };
+  const auto number = [](const Json& object, std::string_view name) {
+    return object.at(name).as_number();
+  };
+  const Json height = json(data_facts()).at("features").at(0);
+  EXPECT_EQ(number(height, "column"), 3);
+  EXPECT_EQ(number(height, "min"), -1);
+  EXPECT_EQ(number(height, "max"), 2);
+  EXPECT_EQ(number(height, "mean"), 0.5);
+  EXPECT_EQ(number(height, "std"), 0.75);
+  const Json twice = json(data_facts()).at("duplicates").at(0);
+  EXPECT_EQ(twice.at("part").as_string(), "validation");
+  EXPECT_EQ(twice.at("other").as_string(), "train");
+  EXPECT_EQ(number(twice, "rows"), 2);
+  EXPECT_EQ(number(twice, "of"), 20);
+  EXPECT_EQ(number(twice, "row"), 7);
+  EXPECT_EQ(number(twice, "other_row"), 3);
+  const Json layer = json(probe_event(0)).at("layers").at(0);
+  const Json weight = layer.at("parameters").at(0);
+  EXPECT_EQ(number(weight, "mean"), 0.5);
+  EXPECT_EQ(number(weight, "std"), 0.25);
+  EXPECT_EQ(number(weight, "norm"), 4);
+  EXPECT_EQ(number(weight, "gradient_norm"), 2);
+  EXPECT_EQ(number(weight, "update_norm"), 0.125);
+  const Json relu = layer.at("activations").at(0);
+  EXPECT_EQ(number(relu, "mean"), 0.1);
+  EXPECT_EQ(number(relu, "std"), 0.2);
+  EXPECT_EQ(number(relu, "zero_share"), 0.3);
+  EXPECT_EQ(number(relu, "dead_share"), 0.4);
+  EXPECT_EQ(number(relu, "saturated_share"), 0.5);
+  const Json heads = layer.at("attention").at(0);
+  EXPECT_EQ(number(heads, "entropy"), 0.5);
+  EXPECT_EQ(number(heads, "lowest_head"), 0.25);
+  EXPECT_EQ(number(heads, "highest_head"), 0.75);
+  const Json step = json(StepEvent{2, 1, 2.5, 0.1, 3});
+  EXPECT_EQ(number(step, "step"), 2);
+  EXPECT_EQ(number(step, "epoch"), 1);
+  EXPECT_EQ(number(step, "loss"), 2.5);
+  EXPECT_EQ(number(step, "learning_rate"), 0.1);
+  EXPECT_EQ(number(step, "gradient_norm"), 3);
+  const Json epoch =
+      json(EpochEvent{1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}, {"accuracy", 0.5}}, 4, 1e4, true});
+  EXPECT_EQ(number(epoch, "epoch"), 1);
+  EXPECT_EQ(number(epoch, "step"), 2);
+  EXPECT_EQ(number(epoch.at("train"), "loss"), 2);
+  EXPECT_EQ(number(epoch.at("validation"), "loss"), 3);
+  EXPECT_EQ(number(epoch, "gradient_norm"), 4);
+  EXPECT_EQ(number(epoch, "samples_per_second"), 1e4);
+  const Json test = json(end_event()).at("test");
+  EXPECT_EQ(number(test, "loss"), 0.25);
+  const Json no = test.at("per_class").at(0);
+  EXPECT_EQ(number(no, "precision"), 1);
+  EXPECT_EQ(number(no, "recall"), 0.75);
+  EXPECT_EQ(number(no, "f1"), 0.8);
+  for (const auto& [severity, text] : {std::pair{Severity::kInfo, "info"},
+                                       {Severity::kWarning, "warning"},
+                                       {Severity::kError, "error"}}) {
+    Finding finding;
+    finding.severity = severity;
+    EXPECT_EQ(json(finding).at("severity").as_string(), text);
+  }
+}
+
 // For a run of 4690 steps that logs every fourth, whichever events exist.
 TEST(RunLog, KnowsTheStepsDone) {
   RunLog log;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <stdexcept>
 
 #include "limpid/compile/thread_pool.h"
@@ -114,7 +115,10 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   EXPECT_TRUE(kinds.ends_with(".")) << kinds;
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 's'), 1 + kSteps / 3) << kinds;
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 'e'), 5) << kinds;
-  EXPECT_GT(std::count(kinds.begin(), kinds.end(), 'p'), 0) << kinds;
+  std::vector<std::int64_t> probed;
+  for (const ProbeEvent& probe : run.log().probes) probed.push_back(probe.step);
+  // Four times in the first epoch, which has four steps, then once in each.
+  EXPECT_EQ(probed, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 8, 12, 16}));
   EXPECT_EQ(run.log().run.command, std::vector<std::string>{"me"});
   EXPECT_EQ(parse_run_log(log_path(folder / "run")).steps.size(), 1 + kSteps / 3);
 }
@@ -146,7 +150,31 @@ TEST(Run, WhatAListenerThrowsEndsTheCall) {
   EXPECT_EQ(run.trainer().steps_done(), 2);
 }
 
+// The doctor looks at the run again and again.
+TEST(Run, TellsAFindingOnce) {
+  TrainConfig config = small_config();
+  config.epochs = 30;
+  config.rate = 30.0;
+  train::Run run(config);
+  run.train();
+  ASSERT_FALSE(run.log().findings.empty());
+  std::set<std::pair<std::string, std::string>> told;
+  for (const Finding& finding : run.log().findings)
+    EXPECT_TRUE(told.emplace(finding.rule, finding.layer).second) << finding.rule;
+}
+
 // ---- what it writes
+
+TEST(Run, HasACheckpointAsOftenAsIsAsked) {
+  const TemporaryFolder folder;
+  TrainConfig config = small_config();
+  config.checkpoint_every = 6;
+  train::Run run(config, {.folder = folder / "run"});
+  std::vector<std::int64_t> checkpoints;
+  run.on_checkpoint([&](std::int64_t step) { checkpoints.push_back(step); });
+  run.train();
+  EXPECT_EQ(checkpoints, (std::vector<std::int64_t>{0, 6, 12, 18, kSteps}));
+}
 
 TEST(Run, ItsFolderOpensAsItsModel) {
   const TemporaryFolder folder;

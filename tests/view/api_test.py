@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 import pathlib
 import shlex
 import struct
@@ -143,24 +144,81 @@ class View(tool.ToolTest):
 
     def test_the_lab_has_numbers(self):
         self.assertEqual(self.answered("lab/softmax", logits=[0, 0])["probabilities"], [0.5, 0.5])
+        # Logits of 2 and 0 at a temperature of 2 are those of 1 and 0.
+        warm = self.answered("lab/softmax", logits=[2, 0], temperature=2)
+        share = 1 / (1 + math.exp(-1))
+        self.assertAlmostEqual(warm["probabilities"][0], share, places=6)
+        self.assertAlmostEqual(warm["entropy"], -share * math.log(share) - (1 - share) * math.log(1 - share), places=6)
         self.assertFalse(self.answered("lab/perceptron", target="XOR")["learnt"])
-        self.assertTrue(self.answered("lab/perceptron", target="AND")["learnt"])
         names = [c["name"] for c in self.answered("lab/activations")["curves"]]
         self.assertIn("relu", names)
-        for loss in self.answered("lab/losses", target=1)["losses"]:
-            self.assertEqual(len(loss["x"]), len(loss["slope"]))
-        for path in self.answered("lab/optimizers", surface="bowl", steps=50)["paths"]:
-            self.assertLess(path["z"][-1], path["z"][0])
-        dropped = self.answered("lab/dropout", rate=0.5)
-        self.assertEqual(set(dropped["values"]), {0.0, 2.0})
-        after = self.answered("lab/norms")["rows"][0]["after"]
-        self.assertAlmostEqual(sum(after[:8]), 0, places=4)
         for row in self.answered("lab/init", layers=3, width=16)["rows"]:
             self.assertEqual(len(row["stds"]), 3)
-        self.assertLess(self.answered("lab/collapse", hidden=8)["rows"][0]["difference"], 1e-3)
+        folded = self.answered("lab/collapse", **{"in": 4}, hidden=8, out=2)["rows"][0]
+        self.assertLess(folded["difference"], 1e-3)
+        self.assertEqual([(work["ops"], work["parameters"]) for work in (folded["before"], folded["after"])], [(2, 58), (1, 10)])
         self.refused(404, "lab/optimizers", {"surface": "moon"})
         self.refused(400, "lab/init", {"layers": 100000})
         self.refused(400, "lab/softmax", {"logits": []})
+
+    def test_the_labs_perceptron_is_that_of_the_tool(self):
+        lesson = self.answered("lab/perceptron", target="AND")
+        self.assertTrue(lesson["learnt"])
+        self.assertEqual([(e["mistakes"], e["weights"], e["bias"]) for e in lesson["epochs"]],
+                         [(e["mistakes"], e["weight"], e["bias"]) for e in self.document("perceptron", "--target", "AND")["epochs"]])
+
+    def test_the_lab_has_losses_and_their_slopes(self):
+        # At -1 and at 3; the hinge's targets are 1 and, below one half, -1.
+        at_places = {"squared error": (4, -4, 4, 4), "absolute error": (2, -1, 2, 1), "huber": (1.5, -1, 1.5, 1),
+                     "hinge": (2, -1, 0, 0),
+                     "binary cross-entropy of a logit": (math.log(1 + math.exp(1)), -1 / (1 + math.exp(-1)),
+                                                         math.log(1 + math.exp(-3)), -1 / (1 + math.exp(3)))}
+        for loss in self.answered("lab/losses", target=1)["losses"]:
+            self.assertEqual(len(loss["x"]), len(loss["slope"]))
+            shown = [loss[key][i] for i in (60, 140) for key in ("y", "slope")]
+            for number, expected in zip(shown, at_places.pop(loss["name"])):
+                self.assertAlmostEqual(number, expected, places=4, msg=loss["name"])
+        self.assertEqual(at_places, {})
+        hinge = self.answered("lab/losses", target=0)["losses"][-1]
+        self.assertAlmostEqual(hinge["y"][140], 4, places=4)
+
+    def test_the_lab_has_optimizers_and_their_surfaces(self):
+        bowl = self.answered("lab/optimizers", surface="bowl", steps=50)
+        for path in bowl["paths"]:
+            self.assertLess(path["z"][-1], path["z"][0])
+            if path["name"] == "adagrad":  # its squares add up
+                y = path["y"]
+                self.assertLess(abs(y[2] - y[1]), 0.8 * abs(y[1] - y[0]))
+        heights = {"bowl": lambda x, y: x * x / 2 + 5 * y * y, "valley": lambda x, y: (1 - x)**2 + 10 * (y - x * x)**2,
+                   "saddle": lambda x, y: x * x / 2 - y * y / 2 + y**4 / 10}
+        for name, height in heights.items():
+            shown = self.answered("lab/optimizers", surface=name, steps=1, names=["sgd"])
+            grid = shown["surface"]
+            for row, column in ((0, 40), (7, 19), (33, 2)):
+                self.assertAlmostEqual(grid["z"][41 * row + column], height(grid["x"][column], grid["y"][row]), places=3)
+            path = shown["paths"][0]
+            self.assertEqual((path["x"][0], path["y"][0]), (-1.5, 1.5))
+            self.assertAlmostEqual(path["z"][0], height(-1.5, 1.5), places=4)
+
+    def test_the_lab_has_layers(self):
+        dropped = self.answered("lab/dropout", rate=0.5)
+        self.assertEqual(set(dropped["values"]), {0.0, 2.0})
+        self.assertEqual(dropped["kept"], [value != 0 for value in dropped["values"]])
+        self.assertAlmostEqual(dropped["mean"], sum(dropped["values"]) / 64, places=6)
+        by_layer, by_size, by_batch = (row["after"] for row in self.answered("lab/norms")["rows"])
+        for i in range(4):
+            self.assertAlmostEqual(sum(by_layer[8 * i:8 * i + 8]), 0, places=4)
+            self.assertAlmostEqual(sum(x * x for x in by_size[8 * i:8 * i + 8]) / 8, 1, places=3)
+        for i in range(8):
+            self.assertAlmostEqual(sum(by_batch[i::8]), 0, places=4)
+            self.assertAlmostEqual(sum(x * x for x in by_batch[i::8]) / 4, 1, places=3)
+
+    def test_the_lab_has_what_a_hidden_layer_learns(self):
+        for row in self.answered("lab/approximation", units=2)["rows"]:
+            if row["task"].startswith("abs"):
+                self.assertEqual(row["y"], [abs(x) for x, in row["x"]])
+            answers = row["predictions"] if row["task"] != "XOR" else [1 / (1 + math.exp(-x)) for x in row["predictions"]]
+            self.assertAlmostEqual(row["error"], max(abs(a - b) for a, b in zip(answers, row["y"])), places=4)
 
     def followed(self, runs, **headers):
         """The streams's first event: its id and its data."""
@@ -252,8 +310,12 @@ class View(tool.ToolTest):
             except urllib.error.HTTPError as error:
                 answer = error
             with answer:
-                self.assertIn("default-src 'none'", answer.headers["Content-Security-Policy"])
+                policy = answer.headers["Content-Security-Policy"].split("; ")
+                for part in ("default-src 'none'", "script-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'",
+                             "frame-ancestors 'none'"):
+                    self.assertIn(part, policy)
                 self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+                self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")  # the address has the token
                 if path != "/":
                     self.assertEqual(answer.status, 404)
 
@@ -284,7 +346,7 @@ class View(tool.ToolTest):
 
     def test_a_dropped_model_answers(self):
         body = (self.run_folder / "model.safetensors").read_bytes()
-        status, info = self.page.ask("open?name=mine%20too.safetensors", body=body)
+        status, info = self.page.ask("open?name=mine%20too.safetensor%73", body=body)
         self.assertEqual(status, 200, info)
         self.assertEqual((info["name"], info["origin"]), ("mine too.safetensors", "dropped"))
         here = self.answered("forward", model=info["id"], input={"values": [0.5] * 784})

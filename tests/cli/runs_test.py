@@ -1,0 +1,97 @@
+"""`limpid runs`: the runs below a folder, and their order."""
+
+import json
+import os
+import unittest
+
+import tool
+
+SMALL = ("--hidden", "4", "--threads", "1")
+
+
+class Runs(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.runs = self.folder / "runs"
+        for name, epochs in (("b", 3), ("deep/a", 1), ("c", 0)):
+            self.output("train", "--data", "moons,count=60", *SMALL, "--epochs", epochs, "--out", self.runs / name)
+
+    def names(self, *arguments):
+        return [run["run"] for run in self.document("runs", self.runs, *arguments)["runs"]]
+
+    def test_every_run_has_a_line(self):
+        lines = self.output("runs", self.runs).splitlines()
+        self.assertRegex(lines[0], r"^run +data +model +epoch +loss +metric +findings +written +state$")
+        self.assertRegex(lines[1], r"^b +moons,count=60 +2-4-2 +\d +[\d.]+ +accuracy [\d.]+ % +\d+ +"
+                                   r"\d{4}-\d\d-\d\d \d\d:\d\d +finished$")
+        self.assertEqual([line.split()[0] for line in lines[1:]], ["b", "c", "deep/a"])
+        self.assertEqual(self.output("runs", self.runs / "b").splitlines()[1].split()[0], ".")
+
+    def test_sorts(self):
+        runs = {run["run"]: run for run in self.document("runs", self.runs)["runs"]}
+        self.assertEqual(sorted(runs), ["b", "c", "deep/a"])
+        self.assertNotIn("loss", runs["c"])
+        by_loss = sorted(("b", "deep/a"), key=lambda name: runs[name]["loss"])
+        self.assertEqual(self.names("--sort", "loss"), [*by_loss, "c"])
+        by_metric = sorted(("b", "deep/a"), key=lambda name: -runs[name]["metrics"]["accuracy"])
+        self.assertEqual(self.names("--sort", "metric"), [*by_metric, "c"])
+        self.error(2, "runs", self.runs, "--sort", "beauty")
+
+    def change_log(self, name, change):
+        """Replaces the events of a run's log by what change() makes of them."""
+        log = self.runs / name / "log.jsonl"
+        events = change([json.loads(line) for line in log.read_text().splitlines()])
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+
+    def test_the_latest_run_comes_first(self):
+        for time, name in enumerate(("c", "deep/a", "b")):
+            os.utime(self.runs / name / "log.jsonl", (time, time))
+        self.assertEqual(self.names("--sort", "time"), ["b", "deep/a", "c"])
+
+    def test_findings_are_warnings_and_errors(self):
+        before = {run["run"]: run["findings"] for run in self.document("runs", self.runs)["runs"]}
+        found = {"event": "finding", "rule": "r", "layer": "", "symptom": "", "cause": "", "fix": "", "step": 0}
+        severities = ("warning", "error", "error") * 5 + ("info",)
+        self.change_log("c", lambda events: [*events[:-1], *({**found, "severity": s} for s in severities), events[-1]])
+        after = {run["run"]: run["findings"] for run in self.document("runs", self.runs)["runs"]}
+        self.assertEqual(after, {**before, "c": before["c"] + 15})
+        self.assertEqual(self.names("--sort", "findings")[0], "c")
+
+    def test_a_run_is_as_good_as_its_best_epoch(self):
+        def mark(events):
+            for event in events:
+                if event["event"] == "epoch":
+                    event["best"] = event["epoch"] < 3
+                    event["validation"]["loss"] = event["epoch"] / 4
+            return events
+
+        self.change_log("b", mark)
+        run, = self.document("runs", self.runs / "b")["runs"]
+        self.assertEqual((run["epoch"], run["loss"]), (2, 0.5))
+
+    def test_the_least_error_is_the_best(self):
+        folder = self.folder / "curves"
+        for name, epochs in (("a", 0), ("b", 1), ("c", 40)):
+            self.output("train", "--data", "sine,count=60", *SMALL, "--epochs", epochs, "--out", folder / name)
+        runs = self.document("runs", folder, "--sort", "metric")["runs"]
+        errors = [run["metrics"]["rmse"] for run in runs[:2]]
+        self.assertLess(errors[0], errors[1])
+        self.assertEqual(runs[2]["run"], "a")
+
+    def test_a_broken_log_hides_no_other_run(self):
+        (self.runs / "b/log.jsonl").write_text("{}\n")
+        run = self.run_tool("runs", self.runs)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn(b"note: ", run.stderr)
+        self.assertIn(b"deep/a", run.stdout)
+
+    def test_no_runs(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assertIn("no training runs", self.output("runs", empty))
+        self.assertEqual(self.document("runs", empty), {"runs": []})
+        self.error(1, "runs", self.folder / "nowhere")
+
+
+if __name__ == "__main__":
+    unittest.main()
