@@ -7,6 +7,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 
@@ -123,6 +124,78 @@ TEST(Emit, LeavesTheStackAloneWhereTheWorkspaceIsLarge) {
   };
   EXPECT_TRUE(on_stack(16384));
   EXPECT_FALSE(on_stack(1024));
+}
+
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++count;
+  return count;
+}
+
+// The number behind a text.
+std::size_t number_behind(const std::string& text, std::string_view part) {
+  const std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return at == std::string::npos ? 0 : std::stoul(text.substr(at + part.size()));
+}
+
+// Of ten layers, the results of two are in use at a time.
+TEST(Emit, UsesTheMemoryOfResultsThatAreReadNoMore) {
+  const nn::Mlp net = nn::mlp({2, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 1}, relu);
+  const std::string text = emit_cpp(net.function(), net.init(Key(0)));
+  EXPECT_LE(number_behind(text, "The workspace takes "), 4 * 64 * sizeof(float));
+}
+
+TEST(Emit, FillsTheStackAsFarAsItMay) {
+  const nn::Mlp net = nn::mlp({2, 300, 1}, relu);
+  const Params params = net.init(Key(0));
+  const std::size_t bytes = number_behind(emit_cpp(net.function(), params), "The workspace takes ");
+  for (const std::size_t limit : {bytes, bytes - 1})
+    EXPECT_EQ(contains(emit_cpp(net.function(), params, {.stack_bytes = limit}),
+                       "  Workspace workspace;\n"),
+              limit == bytes);
+}
+
+// Each buffer begins where a cache line does, also behind one of a few bytes.
+TEST(Emit, AlignsEveryBuffer) {
+  const nn::Mlp net = nn::mlp({3, 5, 7, 3, 2}, sigmoid);
+  const std::string text = emit_cpp(net.function(), net.init(Key(0)));
+  std::size_t buffers = 0;
+  for (std::size_t at = 0; (at = text.find("(memory + ", at)) != std::string::npos; ++buffers) {
+    at += 10;
+    EXPECT_EQ(std::stoul(text.substr(at)) % 64, 0u) << text.substr(at, 20);
+  }
+  EXPECT_GT(buffers, 2u);
+}
+
+// The caller's memory takes what was asked for, not all that was computed.
+TEST(Emit, KeepsAResultOfWhichAPartIsGiven) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {6}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{slice(abs(in[0]), 0, 0, 3)};
+  });
+  EXPECT_EQ(number_behind(emit_cpp(f), "The workspace takes "), 64u);
+}
+
+TEST(Emit, JoinsWhatIsDoneToEachElementIntoOneLoop) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4, 6}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{abs(in[0] * 2.0 + 1.0) - in[0]};
+  });
+  const std::string text = emit_cpp(f);
+  const std::string run = text.substr(text.find("inline void compute("));
+  EXPECT_EQ(count_of(run, "for (std::size_t"), 1u) << run;
+}
+
+// By name, and once, though two products read it.
+TEST(Emit, HasEveryWeightOnce) {
+  const Function f = trace("f", {{"w", {Dtype::kF32, {5, 4}}}, {"x", {Dtype::kF32, {3, 4}}}},
+                           [](std::span<const Value> in) {
+                             const Value y = linear(in[1], in[0], Value());
+                             return std::vector<Value>{y, linear(in[1] * 2.0, in[0], Value())};
+                           });
+  const std::string text = emit_cpp(f, {{"w", random_tensor({Dtype::kF32, {5, 4}}, Key(1))}});
+  EXPECT_EQ(count_of(text, "inline constexpr float c"), 1u);
+  EXPECT_TRUE(contains(text, "// w: f32[1, 4, 5]\n")) << text;
 }
 
 // The smallest subnormal, a zero with a sign, the lowest integers.

@@ -1,6 +1,7 @@
 #include "limpid/formats/huggingface.h"
 
 #include <cmath>
+#include <tuple>
 
 #include "limpid/core/json.h"
 #include "limpid/formats/safetensors.h"
@@ -40,6 +41,34 @@ void expect_logits(const Model& model, const fs::path& fixture, double tolerance
 std::int64_t length_of(const fs::path& fixture) {
   return load_safetensors(fixture / "expected.safetensors").tensors.at("tokens").elements();
 }
+
+// A copy of a fixture whose files can be changed.
+class Changed {
+ public:
+  explicit Changed(const char* fixture) { fs::copy(kFixtures / fixture, folder_.path()); }
+
+  const fs::path& path() const { return folder_.path(); }
+  Json json(const char* name) const { return Json::parse(testing::read(path() / name)); }
+  void write(const char* name, const Json& json) {
+    testing::write(path() / name, bytes_of(json.dump()));
+  }
+  void set(const char* key, const Json& value) {
+    Json config = json("config.json");
+    config[key] = value;
+    write("config.json", config);
+  }
+  void erase(const char* key) {
+    Json config = json("config.json");
+    config.erase(key);
+    write("config.json", config);
+  }
+  void expect_refused(ErrorCode code, std::string_view why) const {
+    expect_error(code, why, [&] { load_huggingface(path()); });
+  }
+
+ private:
+  testing::TemporaryFolder folder_;
+};
 
 class Fixture : public ::testing::TestWithParam<const char*> {};
 
@@ -94,6 +123,92 @@ TEST(HuggingFace, TakesItsChoicesFromTheConfig) {
   EXPECT_EQ(scaled.rotary_scaling, (nn::RotaryScaling{8, 1, 4, 16}));
 }
 
+// What a config leaves out is as transformers has it. Sizes that are others than the fixture's show
+// in the first tensor that does not fit.
+TEST(HuggingFace, HasTheDefaultsOfTransformers) {
+  const auto net = [](const char* fixture, const char* key) {
+    Changed folder(fixture);
+    folder.erase(key);
+    return nn::Gpt::from_config(load_huggingface(folder.path()).config);
+  };
+  EXPECT_EQ(net("gpt2", "layer_norm_epsilon").norm_eps, 1e-5);
+  EXPECT_EQ(net("gpt2", "activation_function").feed_forward, nn::GptFeedForward::kGeluTanh);
+  EXPECT_EQ(net("llama-f16", "rms_norm_eps").norm_eps, 1e-6);
+  EXPECT_EQ(net("llama-f16", "rope_theta").rotary_base, 10000);
+  EXPECT_EQ(net("llama-f16", "num_key_value_heads").key_heads(), 4);
+  EXPECT_EQ(net("llama-f16", "tie_word_embeddings").tied, false);
+  for (const auto& [fixture, key, why] :
+       {std::tuple{"gpt2", "vocab_size", "expected [50257, 12]"},
+        {"gpt2", "n_positions", "expected [1024, 12]"},
+        {"gpt2", "n_embd", "expected [37, 768]"},
+        {"gpt2", "n_layer", "'h.2.ln_1.weight' is missing"},
+        {"llama", "vocab_size", "expected [32000, 16]"},
+        {"llama", "hidden_size", "expected [37, 4096]"},
+        {"llama", "intermediate_size", "expected [11008, 16]"},
+        {"llama", "num_hidden_layers", "layers.2.input_layernorm.weight' is missing"}}) {
+    Changed folder(fixture);
+    folder.erase(key);
+    folder.expect_refused(ErrorCode::kFormat, why);
+  }
+}
+
+TEST(HuggingFace, KnowsTheNamesOfOneActivation) {
+  for (const auto& [name, meant] : {std::pair{"gelu_new", nn::GptFeedForward::kGeluTanh},
+                                    {"gelu_pytorch_tanh", nn::GptFeedForward::kGeluTanh},
+                                    {"gelu_fast", nn::GptFeedForward::kGeluTanh},
+                                    {"gelu", nn::GptFeedForward::kGelu}}) {
+    Changed folder("gpt2");
+    folder.set("activation_function", name);
+    EXPECT_EQ(nn::Gpt::from_config(load_huggingface(folder.path()).config).feed_forward, meant)
+        << name;
+  }
+}
+
+// As transformers 5 writes it.
+TEST(HuggingFace, FindsTheBaseAmongTheParametersOfTheRotation) {
+  Changed folder("llama");
+  folder.set("rope_theta", Json());
+  folder.set("rope_parameters", Json{{"rope_type", "default"}, {"rope_theta", 700}});
+  EXPECT_EQ(nn::Gpt::from_config(load_huggingface(folder.path()).config).rotary_base, 700);
+}
+
+// Masks, frequencies and a head that is the embedding may lie in a file; nothing else may.
+TEST(HuggingFace, LeavesBuffersAside) {
+  const auto loads_with = [](const char* fixture, const char* name) {
+    Changed folder(fixture);
+    Safetensors file = load_safetensors(folder.path() / "model.safetensors");
+    file.tensors.set(name, Tensor::zeros({Dtype::kF32, {3}}));
+    save_safetensors(folder.path() / "model.safetensors", file);
+    try {
+      load_huggingface(folder.path());
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (const char* name : {"h.0.attn.bias", "h.1.attn.masked_bias", "lm_head.weight"})
+    EXPECT_TRUE(loads_with("gpt2", name)) << name;
+  for (const char* name : {"model.layers.0.self_attn.rotary_emb.inv_freq", "lm_head.weight"})
+    EXPECT_TRUE(loads_with("llama", name)) << name;
+  for (const char* name : {"h.0.attn.biases", "more"}) EXPECT_FALSE(loads_with("gpt2", name));
+  EXPECT_FALSE(loads_with("llama", "model.layers.0.attn.bias"));
+}
+
+// What transformers needs to open a folder by AutoModelForCausalLM.
+TEST(HuggingFace, SaysWhatItsWeightsAre) {
+  for (const auto& [fixture, architecture] :
+       {std::pair{"gpt2", "GPT2LMHeadModel"}, std::pair{"llama", "LlamaForCausalLM"}}) {
+    const testing::TemporaryFolder out;
+    save_huggingface(out.path(), load_huggingface(kFixtures / fixture));
+    const Json config = Json::parse(testing::read(out / "config.json"));
+    EXPECT_EQ(config.at("architectures"), Json::array({architecture}));
+    EXPECT_EQ(config.at("torch_dtype"), Json("float32"));
+    const Safetensors weights = load_safetensors(out / "model.safetensors");
+    EXPECT_EQ(weights.metadata,
+              (std::vector<std::pair<std::string, std::string>>{{"format", "pt"}}));
+  }
+}
+
 TEST(HuggingFace, LeavesTensorsWhereTheyAre) {
   const Model model = load_huggingface(kFixtures / "llama");
   const Params file = map_safetensors(kFixtures / "llama/model.safetensors").tensors;
@@ -128,29 +243,6 @@ TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
   expect_error(ErrorCode::kInvalidArgument,
                "expected a length of 1 to 16, the context length, got 17", [&] { tokens(17); });
 }
-
-// A copy of a fixture whose files can be changed.
-class Changed {
- public:
-  explicit Changed(const char* fixture) { fs::copy(kFixtures / fixture, folder_.path()); }
-
-  const fs::path& path() const { return folder_.path(); }
-  Json json(const char* name) const { return Json::parse(testing::read(path() / name)); }
-  void write(const char* name, const Json& json) {
-    testing::write(path() / name, bytes_of(json.dump()));
-  }
-  void set(const char* key, const Json& value) {
-    Json config = json("config.json");
-    config[key] = value;
-    write("config.json", config);
-  }
-  void expect_refused(ErrorCode code, std::string_view why) const {
-    expect_error(code, why, [&] { load_huggingface(path()); });
-  }
-
- private:
-  testing::TemporaryFolder folder_;
-};
 
 TEST(HuggingFace, RefusesConfigsByTheKey) {
   const auto refused = [](const char* fixture, const char* key, const Json& value, ErrorCode code,
@@ -248,6 +340,16 @@ TEST(HuggingFace, WritesGptsThatHaveNoBiases) {
   const Model back = load_huggingface(folder.path());
   const Tensor tokens = Tensor::from<std::int32_t>(Shape{1, 6}, {1, 10, 3, 0, 3, 7});
   EXPECT_TRUE(predict(back, tokens).same_bits(predict(model, tokens)));
+}
+
+TEST(HuggingFace, WritesNoWeightsOf8Bits) {
+  const nn::Gpt net{.vocabulary = 11, .context = 6, .layers = 1, .width = 8, .heads = 2};
+  const Quantized q = quantize(net.function(), net.init(Key(3)), {.to = Dtype::kI8});
+  const testing::TemporaryFolder folder;
+  expect_error(ErrorCode::kInvalidArgument, "' is i8[", [&] {
+    save_huggingface(folder / "m", {q.function, q.params, net.config()});
+  });
+  EXPECT_FALSE(fs::exists(folder / "m"));
 }
 
 TEST(HuggingFace, WritesNoOtherModels) {

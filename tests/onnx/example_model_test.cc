@@ -99,6 +99,36 @@ TEST(ExampleModel, OfAShapeForOneExampleRunsOnOne) {
   EXPECT_EQ(to_string(read.function.type(read.function.outputs()[0].value)), "f32[24]");
 }
 
+// Without names, the batch is the leading dimension of each input, and no other.
+TEST(ExampleModel, OfDimensionsWithoutNamesLeadsWithItsBatch) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"", "3"});
+  add_input(graph, "y", kFloat, {"", ""});
+  add_node(graph, "Add", {"x", "y"}, {"z"});
+  add_output(graph, "z");
+  const ModelFile file(model);
+  const Model read = load_onnx_model(file.path(), {{"y.1", 3}});
+  EXPECT_EQ(read.note, "");
+  EXPECT_EQ(to_string(data_inputs(read)[0].type), "f32[3]");
+  EXPECT_EQ(to_string(data_inputs(read)[1].type), "f32[3]");
+  expect_error(ErrorCode::kNotFound, "'y.1' (axis 1 of input 'y')",
+               [&] { load_onnx_model(file.path()); });
+}
+
+// A model gives the same numbers for the same inputs, in a batch of any size.
+TEST(ExampleModel, OfRandomNumbersIsNone) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = of_batch("RandomUniformLike", {"x"}, node);
+  const ModelFile file(model);
+  expect_error(ErrorCode::kUnsupported, "it draws random numbers",
+               [&] { load_onnx_model(file.path()); });
+  const Tensor x = Tensor::zeros({Dtype::kF32, {2, 4, 6}});
+  expect_error(ErrorCode::kUnsupported, "it draws random numbers", [&] {
+    load_onnx_model_for(file.path(), {{"x", x}});
+  });
+}
+
 // ---- several inputs
 
 // An encoder as BERT's: token, position and segment embeddings, a layer of attention with a mask

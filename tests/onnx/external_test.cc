@@ -80,6 +80,7 @@ TEST_F(External, NothingOutsideOfTheFile) {
   refused(model_with("weights", "8", "18446744073709551615"), ErrorCode::kFormat,
           "are outside of its");
   refused(model_with("weights", "0", "4"), ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
+  refused(model_with("weights", "0", "12"), ErrorCode::kFormat, "f32[2] has 12 bytes, expected 8");
   refused(model_with("weights", "-4"), ErrorCode::kFormat, "is not a number of bytes");
 }
 

@@ -50,6 +50,43 @@ TEST(Functions, WithoutTheAttributeTheOperatorsDefaultHolds) {
   EXPECT_NEAR(numbers(import(model), {kX})[0], -0.08f, 1e-6);
 }
 
+// Fields of later versions of the format than this library's messages have.
+constexpr int kAttributeDefaults = 11, kOverloadOfANode = 8, kOverloadOfAFunction = 13;
+
+TEST(Functions, HaveDefaultsOfTheirOwn) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  ::onnx::AttributeProto slope;
+  slope.set_name("slope");
+  slope.set_type(::onnx::AttributeProto::FLOAT);
+  slope.set_f(0.5f);
+  ::onnx::FunctionProto& f = add_leaky(model);
+  f.clear_attribute();
+  f.mutable_unknown_fields()->AddLengthDelimited(kAttributeDefaults, slope.SerializeAsString());
+  auto& call = add_node(*model.mutable_graph(), "Leaky", {"x"}, {"y"});
+  call.set_domain("own");
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-4, 8}));
+  set_real(call, "slope", 0.25f);
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-2, 8}));
+}
+
+TEST(Functions, OfOneNameAreToldApartByTheirOverload) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  for (const auto& [overload, op] : {std::pair{"first", "Neg"}, std::pair{"second", "Abs"}}) {
+    ::onnx::FunctionProto& f = *model.add_functions();
+    f.set_name("F");
+    f.set_domain("own");
+    f.add_input("a");
+    f.add_output("b");
+    f.add_opset_import()->set_version(18);
+    f.mutable_unknown_fields()->AddLengthDelimited(kOverloadOfAFunction, overload);
+    add_node(f, op, {"a"}, {"b"});
+  }
+  auto& call = add_node(*model.mutable_graph(), "F", {"x"}, {"y"});
+  call.set_domain("own");
+  call.mutable_unknown_fields()->AddLengthDelimited(kOverloadOfANode, "second");
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{8, 8}));
+}
+
 TEST(Functions, CallOneAnotherAndPassTheirAttributesOn) {
   ::onnx::ModelProto model = model_with_own_domain();
   add_leaky(model);
@@ -68,6 +105,32 @@ TEST(Functions, CallOneAnotherAndPassTheirAttributesOn) {
   call.set_domain("own");
   set_real(call, "s", 0.5f);
   EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-2, 8}));
+}
+
+// Its nodes mean what they mean in the version that the function imports: before 13, a Softmax was
+// over all dimensions from the axis on.
+TEST(Functions, HaveTheirOwnVersion) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  ::onnx::FunctionProto& f = *model.add_functions();
+  f.set_name("Shares");
+  f.set_domain("own");
+  f.add_input("x");
+  f.add_output("y");
+  f.add_opset_import()->set_version(12);
+  set_integer(add_node(f, "Softmax", {"x"}, {"y"}), "axis", 0);
+  add_integers(*model.mutable_graph(), "row", {1, 2});
+  add_node(*model.mutable_graph(), "Reshape", {"x", "row"}, {"h"});
+  auto& call = add_node(*model.mutable_graph(), "Shares", {"h"}, {"y"});
+  call.set_domain("own");
+  const Tensor x = Tensor::zeros({Dtype::kF32, {2}});
+  EXPECT_EQ(numbers(import(model), {x}), (std::vector<float>{0.5f, 0.5f}));
+}
+
+TEST(Functions, TakeNoMoreThanTheirInputs) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  add_leaky(model);
+  add_node(*model.mutable_graph(), "Leaky", {"x", "x"}, {"y"}).set_domain("own");
+  expect_error(ErrorCode::kFormat, "the function takes 1 inputs, got 2", [&] { import(model); });
 }
 
 TEST(Functions, SeeNothingOfTheGraph) {
@@ -340,6 +403,29 @@ TEST(Loop, IsWrittenOutTurnByTurn) {
 TEST(Loop, OfNoTurnsGivesNothing) {
   const onnx::Imported imported = import(looping(0));
   EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[0, 2]");
+}
+
+// As a condition that is false before the first turn.
+TEST(Loop, WhoseConditionIsFalseDoesNotBegin) {
+  ::onnx::ModelProto model = looping(3);
+  auto& graph = *model.mutable_graph();
+  add_initializer(graph, "never", kBool, {}).add_int32_data(0);
+  graph.mutable_node(0)->set_input(1, "never");
+  add_output(graph, "last");
+  const onnx::Imported imported = import(model);
+  const auto results = interpret(imported.function, std::vector<Tensor>{kX});
+  EXPECT_EQ(to_string(results[0].type()), "f32[0, 2]");
+  EXPECT_TRUE(results[1].same_bits(kX));
+}
+
+// The body's condition ends it before its count.
+TEST(Loop, EndsWhereItsBodySaysSo) {
+  ::onnx::ModelProto model = looping(5);
+  auto& body = *model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  add_integer(*model.mutable_graph(), "one", 1);
+  add_node(body, "Less", {"turn", "one"}, {"more"});
+  body.mutable_output(0)->set_name("more");
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-16, 16, -24, 24}));
 }
 
 TEST(Loop, WithoutEndIsRefused) {

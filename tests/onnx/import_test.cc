@@ -96,6 +96,35 @@ TEST(Import, FloatingInitializersAreParametersAndIntegersConstants) {
             (std::vector<float>{20, -300}));
 }
 
+// Bits of 16 come as whole numbers, one to an element.
+TEST(Import, WeightsOf16BitsMayBeWholeNumbers) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  auto& halves = add_initializer(graph, "halves", ::onnx::TensorProto::FLOAT16, {2});
+  for (const int bits : {0x3c00, 0xc400}) halves.add_int32_data(bits);
+  auto& narrow = add_initializer(graph, "narrow", ::onnx::TensorProto::BFLOAT16, {2});
+  for (const int bits : {0x3f80, 0xc080}) narrow.add_int32_data(bits);
+  add_initializer(graph, "wide", ::onnx::TensorProto::DOUBLE, {1}).add_double_data(0.1);
+  add_input(graph, "x", kFloat, {"1"});
+  add_node(graph, "Identity", {"x"}, {"y"});
+  add_output(graph, "y");
+  const Params params = import(model).params;
+  EXPECT_EQ(params.at("halves").values<F16>()[0].bits, 0x3c00);
+  EXPECT_EQ(params.at("halves").values<F16>()[1].bits, 0xc400);
+  EXPECT_EQ(params.at("narrow").values<Bf16>()[1].bits, 0xc080);
+  EXPECT_EQ(params.at("wide").values<double>()[0], 0.1);
+}
+
+TEST(Import, RefusesSparseWeights) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  graph.add_sparse_initializer()->add_dims(3);
+  add_input(graph, "x", kFloat, {"1"});
+  add_node(graph, "Identity", {"x"}, {"y"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported, "sparse initializers", [&] { import(model); });
+}
+
 TEST(Import, AShapeThatIsAnInputMustBeKnown) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
@@ -108,6 +137,24 @@ TEST(Import, AShapeThatIsAnInputMustBeKnown) {
   const onnx::Imported imported = import(
       model, {.dimensions = {}, .known = {{"wanted", Tensor::from<std::int64_t>({2}, {3, 2})}}});
   EXPECT_EQ(imported.fixed, std::vector<std::string>{"wanted"});
+  EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[3, 2]");
+}
+
+// A shape made of a weight holds for this weight only.
+TEST(Import, TellsWhichWeightsAreBuiltIn) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"6"});
+  auto& wanted = add_initializer(graph, "wanted", kFloat, {2});
+  for (const float dim : {3.0f, 2.0f}) wanted.add_float_data(dim);
+  add_initializer(graph, "other", kFloat, {}).add_float_data(1);
+  set_integer(add_node(graph, "Cast", {"wanted"}, {"shape"}), "to", kInt64);
+  add_node(graph, "Reshape", {"x", "shape"}, {"h"});
+  add_node(graph, "Add", {"h", "other"}, {"y"});
+  add_output(graph, "y");
+  const onnx::Imported imported = import(model);
+  EXPECT_EQ(imported.fixed_params, std::vector<std::string>{"wanted"});
+  EXPECT_TRUE(imported.fixed.empty());
   EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[3, 2]");
 }
 
@@ -178,22 +225,34 @@ TEST(Import, PadsOfSomeAxesMayRemoveElements) {
   EXPECT_EQ(numbers(import(model), {x}), (std::vector<float>{0, 1, 0, 3, 0, 0}));
 }
 
-// As the exporter writes quantized_linear for a square x, with its codes in steps of the largest
-// magnitude along `axis`.
-bool becomes_quantized_linear(std::int64_t axis) {
+// quantized_linear as the exporter writes it, for a square x, with numbers that may be others.
+struct Written {
+  std::int64_t axis = 1;  // of the largest magnitudes
+  float low = -127, high = 127;
+  float codes = 127;    // of the largest magnitude
+  float divisor = 127;  // of the scale of a row
+  std::string largest_of = "x";
+  std::string scale_by = "largest_of_row";
+};
+
+bool becomes_quantized_linear(const Written& written) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
   add_input(graph, "x", kFloat, {"3", "3"});
+  add_input(graph, "other", kFloat, {"3", "3"});
+  add_input(graph, "other_scale", kFloat, {"3", "1"});
   add_initializer(graph, "weight", ::onnx::TensorProto::INT8, {4, 3}).set_raw_data("abcdefghijkl");
   add_initializer(graph, "scale", kFloat, {4}).set_raw_data(std::string(16, '\0'));
-  set_real(add_node(graph, "Constant", {}, {"high"}), "value_float", 127);
-  set_real(add_node(graph, "Constant", {}, {"low"}), "value_float", -127);
-  add_integers(graph, "axes", {axis});
+  set_real(add_node(graph, "Constant", {}, {"high"}), "value_float", written.high);
+  set_real(add_node(graph, "Constant", {}, {"low"}), "value_float", written.low);
+  set_real(add_node(graph, "Constant", {}, {"steps_of_all"}), "value_float", written.codes);
+  set_real(add_node(graph, "Constant", {}, {"divisor"}), "value_float", written.divisor);
+  add_integers(graph, "axes", {written.axis});
   add_integers(graph, "rows", {3, 1});
-  add_node(graph, "Abs", {"x"}, {"magnitude"});
+  add_node(graph, "Abs", {written.largest_of}, {"magnitude"});
   set_integer(add_node(graph, "ReduceMax", {"magnitude", "axes"}, {"largest"}), "keepdims", 0);
   add_node(graph, "Reshape", {"largest", "rows"}, {"largest_of_row"});
-  add_node(graph, "Div", {"high", "largest_of_row"}, {"steps"});
+  add_node(graph, "Div", {"steps_of_all", "largest_of_row"}, {"steps"});
   add_node(graph, "Mul", {"x", "steps"}, {"stepped"});
   add_node(graph, "Round", {"stepped"}, {"whole"});
   add_node(graph, "Clip", {"whole", "low", "high"}, {"clipped"});
@@ -201,7 +260,7 @@ bool becomes_quantized_linear(std::int64_t axis) {
   add_node(graph, "Transpose", {"weight"}, {"turned"});
   add_node(graph, "MatMulInteger", {"codes", "turned"}, {"sums"});
   set_integer(add_node(graph, "Cast", {"sums"}, {"wide"}), "to", kFloat);
-  add_node(graph, "Div", {"largest_of_row", "high"}, {"scale_of_row"});
+  add_node(graph, "Div", {written.scale_by, "divisor"}, {"scale_of_row"});
   add_node(graph, "Mul", {"wide", "scale_of_row"}, {"scaled"});
   add_node(graph, "Mul", {"scaled", "scale"}, {"y"});
   add_output(graph, "y");
@@ -210,9 +269,19 @@ bool becomes_quantized_linear(std::int64_t axis) {
 }
 
 TEST(Import, AQuantizedProductHasAScaleForEachRow) {
-  EXPECT_TRUE(becomes_quantized_linear(1));
-  EXPECT_TRUE(becomes_quantized_linear(-1));
-  EXPECT_FALSE(becomes_quantized_linear(0));
+  EXPECT_TRUE(becomes_quantized_linear({.axis = 1}));
+  EXPECT_TRUE(becomes_quantized_linear({.axis = -1}));
+  EXPECT_FALSE(becomes_quantized_linear({.axis = 0}));
+}
+
+// Anything else would be other numbers: it stays what it is.
+TEST(Import, WhatIsNearlyAQuantizedProductIsNone) {
+  EXPECT_FALSE(becomes_quantized_linear({.low = -128}));
+  EXPECT_FALSE(becomes_quantized_linear({.high = 126}));
+  EXPECT_FALSE(becomes_quantized_linear({.codes = 126}));
+  EXPECT_FALSE(becomes_quantized_linear({.divisor = 128}));
+  EXPECT_FALSE(becomes_quantized_linear({.largest_of = "other"}));
+  EXPECT_FALSE(becomes_quantized_linear({.scale_by = "other_scale"}));
 }
 
 TEST(Import, AnAxisIsReducedOnce) {

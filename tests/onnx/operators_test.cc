@@ -68,6 +68,7 @@ struct OneNode {
       const int element = type.dtype == Dtype::kF32   ? ::onnx::TensorProto::FLOAT
                           : type.dtype == Dtype::kI64 ? ::onnx::TensorProto::INT64
                           : type.dtype == Dtype::kI32 ? ::onnx::TensorProto::INT32
+                          : type.dtype == Dtype::kU8  ? ::onnx::TensorProto::UINT8
                                                       : ::onnx::TensorProto::BOOL;
       add_input(graph, name, element, dims);
       if (known) options.known.emplace(name, *inputs[i]);
@@ -96,6 +97,19 @@ void expect_near(const Tensor& got, const Tensor& wanted) {
     EXPECT_NEAR(got.values<float>()[i], wanted.values<float>()[i], 1e-5) << i;
 }
 
+// ---- constants
+
+TEST(OnnxConstants, NumbersOfAttributesAreKept) {
+  OneNode node("Constant", 13);
+  auto& attribute = add_attribute(*node.node, "value_floats", ::onnx::AttributeProto::FLOATS);
+  for (const float v : {0.5f, -3.0f}) attribute.add_floats(v);
+  EXPECT_TRUE(node.run({})[0].same_bits(reals({2}, {0.5f, -3})));
+  EXPECT_TRUE(OneNode("Constant", 13)
+                  .integers("value_ints", {7, -8})
+                  .run({})[0]
+                  .same_bits(whole({2}, {7, -8})));
+}
+
 // ---- products
 
 TEST(OnnxProducts, OfIntegersAndOfEveryRank) {
@@ -120,6 +134,16 @@ TEST(OnnxProducts, AGemmThatIsALinearBecomesOne) {
                   .real("beta", 3)
                   .run({a, b, c})[0]
                   .same_bits(narrow({1, 1}, {37})));
+}
+
+TEST(OnnxProducts, OfIntegersTakeAZeroPointForEachRow) {
+  const Tensor a = narrow({2, 2}, {1, 2, 3, 4}), one = narrow({2, 2}, {1, 0, 0, 1});
+  EXPECT_TRUE(OneNode("MatMulInteger", 10)
+                  .run({a, one, narrow({2}, {1, 2})})[0]
+                  .same_bits(narrow({2, 2}, {0, 1, 1, 2})));
+  EXPECT_TRUE(OneNode("MatMulInteger", 10)
+                  .run({one, a, std::nullopt, narrow({2}, {1, 2})})[0]
+                  .same_bits(narrow({2, 2}, {0, 0, 2, 2})));
 }
 
 TEST(OnnxEinsum, DiagonalsSumsAndSeveralOperands) {
@@ -149,6 +173,63 @@ TEST(OnnxEinsum, RefusesWhatIsNoEquation) {
     EXPECT_THROW(OneNode("Einsum", 12).text("equation", equation).run({x}), Error) << equation;
 }
 
+// ---- arithmetic, logic and shapes
+
+TEST(OnnxArithmetic, AShiftByAllBitsLeavesNone) {
+  const auto bytes = [](std::initializer_list<std::uint8_t> values) {
+    return Tensor::from<std::uint8_t>({4}, values);
+  };
+  const auto shifted = [&](const std::string& direction) {
+    return OneNode("BitShift", 11)
+        .text("direction", direction)
+        .run({bytes({255, 255, 129, 129}), bytes({8, 255, 7, 1})})[0];
+  };
+  EXPECT_TRUE(shifted("LEFT").same_bits(bytes({0, 0, 128, 2})));
+  EXPECT_TRUE(shifted("RIGHT").same_bits(bytes({0, 0, 1, 64})));
+}
+
+TEST(OnnxActivations, AnEluMayHaveANegativeAlpha) {
+  const float e = std::exp(-1.0f);
+  expect_near(OneNode("Elu", 6).real("alpha", -2).run({reals({2}, {-1, 3})})[0],
+              reals({2}, {2 - 2 * e, 3}));
+}
+
+// Before version 7, a slope for each channel was not broadcast from the right.
+TEST(OnnxActivations, AnOldSlopeIsThatOfAChannel) {
+  const Tensor x = reals({1, 2, 2}, {-1, 1, -1, -2}), slope = reals({2}, {2, 3});
+  EXPECT_TRUE(OneNode("PRelu", 6).run({x, slope})[0].same_bits(reals({1, 2, 2}, {-2, 1, -3, -6})));
+  EXPECT_TRUE(OneNode("PRelu", 7).run({x, slope})[0].same_bits(reals({1, 2, 2}, {-2, 1, -2, -6})));
+}
+
+TEST(OnnxLogic, BoolsAreEqualWhereBothAreFalse) {
+  const Tensor a = truths({4}, {false, false, true, true});
+  const Tensor b = truths({4}, {false, true, false, true});
+  EXPECT_TRUE(
+      OneNode("Equal", 13).run({a, b})[0].same_bits(truths({4}, {true, false, false, true})));
+}
+
+TEST(OnnxShapes, OldTilesRepeatOneAxis) {
+  EXPECT_TRUE(
+      OneNode("Tile", 5).run({reals({2, 1}, {1, 2}), whole({}, {3}), whole({}, {1})})[0].same_bits(
+          reals({2, 3}, {1, 1, 1, 2, 2, 2})));
+}
+
+TEST(OnnxShapes, ASqueezeWithoutAxesTakesEveryOne) {
+  EXPECT_TRUE(
+      OneNode("Squeeze", 13).run({reals({1, 2, 1}, {1, 2})})[0].same_bits(reals({2}, {1, 2})));
+}
+
+TEST(OnnxReductions, ExponentialsOfLargeNumbersDoNotOverflow) {
+  const Tensor x = reals({4, 2}, {1000, 1000, -1000, -1000, -kInf, -kInf, kInf, 0});
+  const Tensor y =
+      OneNode("ReduceLogSumExp", 13).integers("axes", {1}).integer("keepdims", 0).run({x})[0];
+  const auto values = y.values<float>();
+  EXPECT_NEAR(values[0], 1000 + std::log(2.0f), 1e-3);
+  EXPECT_NEAR(values[1], -1000 + std::log(2.0f), 1e-3);
+  EXPECT_EQ(values[2], -kInf);
+  EXPECT_EQ(values[3], kInf);
+}
+
 // ---- norms and classes
 
 TEST(OnnxNorms, BatchStatisticsInTraining) {
@@ -163,6 +244,49 @@ TEST(OnnxNorms, BatchStatisticsInTraining) {
   expect_near(y[0], reals({2, 1, 2}, {-3 * unit, -unit, unit, 3 * unit}));
   expect_near(y[1], reals({1}, {7}));
   expect_near(y[2], reals({1}, {7.5f}));
+}
+
+// The momentum is the share of what was.
+TEST(OnnxNorms, RunningStatisticsKeepTheirShare) {
+  const Tensor x = reals({2, 1, 2}, {1, 3, 5, 7});
+  const Tensor one = reals({1}, {1}), zero = reals({1}, {0}), old = reals({1}, {8});
+  const auto y = OneNode("BatchNormalization", 15)
+                     .integer("training_mode", 1)
+                     .real("momentum", 0.75f)
+                     .run({x, one, zero, old, old}, 3);
+  expect_near(y[1], reals({1}, {7}));
+  expect_near(y[2], reals({1}, {7.25f}));
+}
+
+// From version 7 to 13, a node was in training where it gave statistics.
+TEST(OnnxNorms, OldVersionsTrainWhereTheyGiveStatistics) {
+  const Tensor x = reals({2, 1, 2}, {1, 3, 5, 7});
+  const Tensor one = reals({1}, {1}), two = reals({1}, {2}), four = reals({1}, {4});
+  for (const int version : {7, 9}) {
+    const auto run = [&](int outputs) {
+      return OneNode("BatchNormalization", version)
+          .real("epsilon", 0)
+          .run({x, one, two, two, four}, outputs);
+    };
+    expect_near(run(1)[0], reals({2, 1, 2}, {1.5f, 2.5f, 3.5f, 4.5f}));
+    const auto trained = run(5);
+    const float unit = 1 / std::sqrt(5.0f);
+    expect_near(trained[0], reals({2, 1, 2}, {2 - 3 * unit, 2 - unit, 2 + unit, 2 + 3 * unit}));
+    expect_near(trained[1], reals({1}, {2.2f}));
+    expect_near(trained[3], reals({1}, {4}));
+    expect_near(trained[4], reals({1}, {5}));
+  }
+}
+
+// Of an even number of channels, one more lies behind.
+TEST(OnnxNorms, AnEvenWindowReachesFurtherBehind) {
+  expect_near(OneNode("LRN", 13)
+                  .integer("size", 2)
+                  .real("alpha", 2)
+                  .real("beta", 1)
+                  .real("bias", 0)
+                  .run({reals({1, 3, 1}, {1, 2, 3})})[0],
+              reals({1, 3, 1}, {1.0f / 5, 2.0f / 13, 1.0f / 3}));
 }
 
 TEST(OnnxNorms, GroupFactorsOfBothMeanings) {
@@ -360,6 +484,67 @@ TEST(OnnxChance, ASeedGivesTheSameNumbers) {
   EXPECT_FALSE(draw(1).same_bits(draw(2)));
   const Tensor drawn = draw(1);
   for (const float x : drawn.values<float>()) EXPECT_TRUE(x >= 2 && x < 3) << x;
+}
+
+TEST(OnnxChance, NormalNumbersHaveTheirMeanAndScale) {
+  const auto draw = [](float mean, float scale) {
+    return OneNode("RandomNormal", 22)
+        .integers("shape", {4})
+        .real("mean", mean)
+        .real("scale", scale)
+        .real("seed", 1)
+        .run({})[0];
+  };
+  const Tensor drawn = draw(0, 1), moved = draw(5, 0.5f);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NE(drawn.values<float>()[i], 0) << i;
+    EXPECT_NEAR(moved.values<float>()[i], 5 + drawn.values<float>()[i] / 2, 1e-5) << i;
+  }
+}
+
+// 1 with probability x.
+TEST(OnnxChance, WhatIsCertainIsDrawn) {
+  const Tensor x = reals({4}, {0, 1, 1, 0});
+  EXPECT_TRUE(OneNode("Bernoulli", 15).run({x})[0].same_bits(x));
+  EXPECT_TRUE(OneNode("Bernoulli", 15)
+                  .integer("dtype", ::onnx::TensorProto::BOOL)
+                  .run({x})[0]
+                  .same_bits(truths({4}, {false, true, true, false})));
+}
+
+// Each by the name of its output, the same in every run.
+TEST(OnnxChance, NodesWithoutASeedDrawTheirOwnNumbers) {
+  ::onnx::ModelProto model = empty_model(18);
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"8"});
+  for (const char* name : {"a", "b"}) {
+    add_node(graph, "RandomUniformLike", {"x"}, {name});
+    add_output(graph, name);
+  }
+  const std::vector<Tensor> x{Tensor::zeros({Dtype::kF32, {8}})};
+  const auto y = interpret(import(model).function, x);
+  EXPECT_FALSE(y[0].same_bits(y[1]));
+  EXPECT_TRUE(y[0].same_bits(interpret(import(model).function, x)[0]));
+}
+
+// Without training nothing is dropped; masks were numbers at first.
+TEST(OnnxChance, AMaskIsOfBoolsSinceVersionTen) {
+  const Tensor x = reals({2}, {1, 2});
+  for (const int version : {7, 9}) {
+    const auto y = OneNode("Dropout", version).run({x}, 2);
+    EXPECT_TRUE(y[0].same_bits(x)) << version;
+    EXPECT_TRUE(y[1].same_bits(reals({2}, {1, 1}))) << version;
+  }
+  EXPECT_TRUE(OneNode("Dropout", 10).run({x}, 2)[1].same_bits(truths({2}, {true, true})));
+}
+
+TEST(OnnxOptimizers, ParametersShrinkAfterTheStep) {
+  const auto y = OneNode("Adam", 1, "ai.onnx.preview.training")
+                     .real("norm_coefficient_post", 0.25f)
+                     .run({reals({}, {0}), whole({}, {0}), reals({1}, {4}), reals({1}, {1}),
+                           reals({1}, {0}), reals({1}, {0})},
+                          3);
+  expect_near(y[0], reals({1}, {3}));
 }
 
 TEST(OnnxOptimizers, StepZeroIsTakenAsItIs) {

@@ -107,6 +107,52 @@ TEST(OnnxExport, OutputsThatAreInputsOrOneAnotherAreWritten) {
   EXPECT_EQ(names, (std::vector<std::string>{"y_1", "x_1", "output", "output_1"}));
 }
 
+std::vector<std::string> operators_of(const Function& f) {
+  const ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(f));
+  std::vector<std::string> ops;
+  for (const auto& n : model.graph().node())
+    if (n.op_type() != "Constant") ops.push_back(n.op_type());
+  return ops;
+}
+
+// ONNX does not define the division of an integer by zero, on which processors trap.
+TEST(OnnxExport, WritesDivisionsThatMeetNoZero) {
+  const Type type{Dtype::kI32, {2}};
+  const auto by = [&](std::initializer_list<std::int32_t> divisors) {
+    return operators_of(trace("f", {{"x", type}}, [&](std::span<const Value> in) {
+      const Value divisor = constant(in[0].builder(), Tensor::from<std::int32_t>({2}, divisors));
+      return std::vector<Value>{in[0] / divisor};
+    }));
+  };
+  const std::vector<std::string> guarded{"Equal", "Where", "Div", "Where"};
+  EXPECT_EQ(operators_of(
+                trace("f", {{"x", type}, {"y", type}},
+                      [](std::span<const Value> in) { return std::vector<Value>{in[0] / in[1]}; })),
+            guarded);
+  EXPECT_EQ(by({3, 0}), guarded);
+  EXPECT_EQ(by({3, 256}), std::vector<std::string>{"Div"});
+}
+
+// Nor does it define casts of numbers that a small integer cannot hold.
+TEST(OnnxExport, WritesCastsThatSaturate) {
+  for (const Dtype to : {Dtype::kI8, Dtype::kU8})
+    EXPECT_EQ(operators_of(trace(
+                  "f", {{"x", {Dtype::kF32, {2}}}},
+                  [&](std::span<const Value> in) { return std::vector<Value>{cast(in[0], to)}; })),
+              (std::vector<std::string>{"Clip", "Cast"}));
+}
+
+TEST(OnnxExport, NumbersTheNamesThatAreTaken) {
+  const Type type{Dtype::kF32, {2}};
+  const Function f =
+      trace("f", {{"Relu", type}, {"Relu_1", type}},
+            [](std::span<const Value> in) { return std::vector<Value>{relu(in[0]) + relu(in[1])}; },
+            {"Relu"});
+  ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(f));
+  check(model);
+  EXPECT_EQ(model.graph().output(0).name(), "Relu_2");
+}
+
 TEST(OnnxExport, RefusesABatchOfNothing) {
   const Function f = trace("f", {{"w", {Dtype::kF32, {3}}}},
                            [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });

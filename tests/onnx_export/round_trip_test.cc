@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <limits>
+
 #include "limpid/formats/model.h"
 #include "limpid/formats/onnx/example_model.h"
 #include "limpid/formats/onnx/export.h"
@@ -97,6 +101,84 @@ TEST(OnnxRoundTrip, OfAModelKeepsWeightsOf8BitsAndTheConfig) {
     EXPECT_LT(std::filesystem::file_size(folder / "back"),
               std::filesystem::file_size(folder / "m") * 11 / 10);
   }
+}
+
+// What a function gives, and what it gives after it was written and read.
+void expect_alike(const std::vector<Input>& inputs, const std::vector<Tensor>& values,
+                  double tolerance,
+                  const std::function<std::vector<Value>(std::span<const Value>)>& body) {
+  const Function f = trace("f", inputs, body);
+  const onnx::Imported read = onnx::parse_onnx(onnx::serialize_onnx(f));
+  const std::vector<Tensor> got = compile(read.function)(values), expected = compile(f)(values);
+  for (std::size_t o = 0; o < expected.size(); ++o) {
+    const std::vector<double> a = numbers_of(got[o]), b = numbers_of(expected[o]);
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (std::isnan(b[i])) {
+        EXPECT_TRUE(std::isnan(a[i])) << o << " " << i;
+      } else if (!std::isfinite(b[i])) {
+        EXPECT_EQ(a[i], b[i]) << o << " " << i;
+      } else {
+        EXPECT_NEAR(a[i], b[i], tolerance * std::abs(b[i])) << o << " " << i;
+      }
+    }
+  }
+}
+
+// Each number by its own magnitude: tiny ones keep their digits, and large ones overflow where they
+// did.
+TEST(OnnxRoundTrip, OfTinyAndHugeNumbers) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::from<float>(
+      {12}, {1e-30f, -1e-12f, 1e-6f, -1e-4f, 0.3f, -0.7f, 20, -100, 100, 1e30f, kInf, -kInf});
+  expect_alike({{"x", x.type()}}, {x}, 1e-6, [](std::span<const Value> in) {
+    return std::vector<Value>{log1p(in[0]), expm1(in[0])};
+  });
+}
+
+// Attributes of ONNX are f32; what f32 does not hold is written out.
+TEST(OnnxRoundTrip, OfF64KeepsItsDigits) {
+  const Tensor x = random_tensor({Dtype::kF64, {3, 5}}, Key(1), -2, 2);
+  const Tensor gamma = random_tensor({Dtype::kF64, {5}}, Key(2), -2, 2);
+  expect_alike({{"x", x.type()}, {"gamma", gamma.type()}}, {x, gamma}, 1e-12,
+               [](std::span<const Value> in) {
+                 return std::vector<Value>{leaky_relu(in[0], 0.1),
+                                           elu(in[0], 0.3),
+                                           selu(in[0]),
+                                           hard_sigmoid(in[0]),
+                                           hard_swish(in[0]),
+                                           clamp(in[0], -0.1, 0.7),
+                                           layer_norm(in[0], in[1], in[1], 1e-5)};
+               });
+}
+
+TEST(OnnxRoundTrip, OfNumbersThatAreNotTheUsualOnes) {
+  const Tensor x = random_tensor({Dtype::kF32, {4, 3}}, Key(1), -2, 2);
+  const Tensor c = random_tensor({Dtype::kF32, {3}}, Key(2), 0.5, 2);
+  expect_alike({{"x", x.type()}, {"c", c.type()}}, {x, c}, 1e-5, [](std::span<const Value> in) {
+    const Value &v = in[0], &n = in[1];
+    return std::vector<Value>{leaky_relu(v, 0.3), elu(v, 2.5), layer_norm(v, n, n, 0.5),
+                              batch_norm_inference(v, n, n, n, n, 0.5), rms_norm(v, n, 0.5)};
+  });
+}
+
+// An index of no row reads zeros and writes nothing; ONNX counts from the end, or fails.
+TEST(OnnxRoundTrip, OfIndicesThatNameNoRow) {
+  const Tensor x = random_tensor({Dtype::kF32, {3, 2}}, Key(1));
+  const Tensor updates = random_tensor({Dtype::kF32, {5, 2}}, Key(2));
+  const Tensor rows = Tensor::from<std::int32_t>({5}, {-1, 3, 1, -7, 2});
+  expect_alike({{"x", x.type()}, {"rows", rows.type()}, {"updates", updates.type()}},
+               {x, rows, updates}, 0, [](std::span<const Value> in) {
+                 return std::vector<Value>{gather(in[0], in[1]), scatter_add(in[1], in[2], 3),
+                                           scatter(in[0], in[1], in[2])};
+               });
+}
+
+TEST(OnnxRoundTrip, OfCastsBeyondASmallInteger) {
+  const Tensor x = Tensor::from<float>({6}, {-1000, 1000, -128, 127, 255, -0.5f});
+  expect_alike({{"x", x.type()}}, {x}, 0, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kI8), cast(in[0], Dtype::kU8)};
+  });
 }
 
 TEST(OnnxRoundTrip, EveryExampleOfEveryOp) { try_cases(op_cases()); }

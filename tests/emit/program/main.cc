@@ -1,10 +1,16 @@
 // Runs the emitted cases on the numbers of a file and compares the bits of their results, where all
-// NaNs are equal. Exits with 0 if all match.
+// NaNs are equal; then again in a thread that rounds upward and flushes to zero. Exits with 0 if
+// all match.
+#include <cfenv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #include "all_cases.h"
 
@@ -43,6 +49,25 @@ std::size_t differing(const Array& a, const Bytes& got, const Bytes& expected) {
   return count;
 }
 
+// In a thread that rounds upward and flushes to zero. Whether it does so afterwards, too.
+bool run_strangely(const EmittedCase& c, const std::vector<const void*>& in,
+                   const std::vector<void*>& out) {
+  std::fenv_t before;
+  std::fegetenv(&before);
+  std::fesetround(FE_UPWARD);
+#ifdef __SSE__
+  constexpr unsigned kFlushes = 0x8040;  // results and operands
+  _mm_setcsr(_mm_getcsr() | kFlushes);
+#endif
+  c.run(in.data(), out.data());
+  bool kept = std::fegetround() == FE_UPWARD;
+#ifdef __SSE__
+  kept = kept && (_mm_getcsr() & kFlushes) == kFlushes;
+#endif
+  std::fesetenv(&before);
+  return kept;
+}
+
 std::size_t failures_of(const EmittedCase& c, std::size_t run, std::FILE* file) {
   std::vector<Bytes> in, out, expected;
   std::vector<const void*> in_addresses;
@@ -54,14 +79,21 @@ std::size_t failures_of(const EmittedCase& c, std::size_t run, std::FILE* file) 
   }
   for (const Bytes& bytes : in) in_addresses.push_back(bytes.data());
   for (Bytes& bytes : out) out_addresses.push_back(bytes.data());
-  c.run(in_addresses.data(), out_addresses.data());
   std::size_t failures = 0;
-  for (std::size_t o = 0; o < c.output_count; ++o)
-    if (const std::size_t n = differing(c.outputs[o], out[o], expected[o])) {
-      std::printf("%s, run %zu: result %zu (%s): %zu of %zu elements differ\n", c.name, run, o,
-                  c.outputs[o].dtype, n, c.outputs[o].elements);
-      ++failures;
-    }
+  for (const bool strange : {false, true}) {
+    for (Bytes& bytes : out) bytes.assign(bytes.size(), 77);
+    const bool kept = strange ? run_strangely(c, in_addresses, out_addresses)
+                              : (c.run(in_addresses.data(), out_addresses.data()), true);
+    if (!kept) std::printf("%s, run %zu: the float mode is another one\n", c.name, run);
+    failures += !kept;
+    for (std::size_t o = 0; o < c.output_count; ++o)
+      if (const std::size_t n = differing(c.outputs[o], out[o], expected[o])) {
+        std::printf("%s, run %zu%s: result %zu (%s): %zu of %zu elements differ\n", c.name, run,
+                    strange ? " in another float mode" : "", o, c.outputs[o].dtype, n,
+                    c.outputs[o].elements);
+        ++failures;
+      }
+  }
   return failures;
 }
 
