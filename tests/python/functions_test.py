@@ -796,6 +796,20 @@ class Bits(unittest.TestCase):
         for n, b in views:
             np.testing.assert_array_equal(b, (x * np.float32(n))[1:])
 
+    def test_little_memory_of_large_results_is_kept(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        f = lp.compile(lambda x: x + 1.0)
+        for millions, count in ((32, 1), (8, 6)):  # of numbers of 4 bytes
+            x = np.zeros(millions << 20, np.float32)
+            before = resident()
+            results = [f(x) for _ in range(count)]
+            self.assertGreater(resident() - before, 100 << 20)
+            results.clear()
+            self.assertLess(resident() - before, 80 << 20)
+
     def test_results_of_many_threads_keep_their_memory(self):
         f = lp.compile(lambda x, n: x + n)
         x = np.arange(50_000, dtype=np.float32)
