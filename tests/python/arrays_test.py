@@ -407,12 +407,24 @@ class Capsules(unittest.TestCase):
             with self.assertRaisesRegex(error, text):
                 lp.asarray(self.given(change, np.float32([1, 2])))
 
+        def bools(m):
+            m.tensor.code = 6
+
+        def columns(m):
+            m.tensor.code, m.tensor.strides[0], m.tensor.strides[1] = 6, 1, 2
+
+        whole = np.uint8([[1, 0], [1, 2]])
+        for change in (bools, columns):
+            with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
+                lp.asarray(self.given(change, whole))
+            self.assertEqual(lp.asarray(self.given(change, whole % 2)).type, "bool[2, 2]")
+
     def test_memory_that_its_owner_writes_to(self):
         """Weights of the same arrays are packed from the second call on, unless their elements may change."""
 
-        def writable(w):
+        def versioned(w, flags):
             capsule = lp.asarray(w).__dlpack__(max_version=(1, 0))
-            opened(capsule).flags = 0
+            opened(capsule).flags = flags
             return Held(capsule)
 
         def view(w):
@@ -421,7 +433,10 @@ class Capsules(unittest.TestCase):
             return part
 
         x = RNG.standard_normal((7, 20)).astype(np.float32)
-        for shared in (lambda w: Held(w.__dlpack__()), writable, view):
+        for shared in (
+            lambda w: w, lambda w: Held(w.__dlpack__()), lambda w: versioned(w, 0), lambda w: versioned(w, 1), view,
+            lambda w: lp.asarray(w).numpy(), lambda w: np.asarray(lp.asarray(w)),
+        ):
             w = RNG.standard_normal((16, 20)).astype(np.float32)
             with lp.no_copy():
                 p = {"w": lp.asarray(shared(w))}
