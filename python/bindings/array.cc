@@ -105,12 +105,9 @@ Leaf leaf_of_ndarray(py::handle object, const char* where) {
   if ((array->flags & py::detail::npy_api::NPY_ARRAY_WRITEABLE_) == 0) {
     // A read-only view of what somebody may write to is no promise.
     const py::handle base(array->base);
-    leaf.borrowed = base && !is_array(base) && !PyBytes_Check(base.ptr());
+    leaf.borrowed = base && (is_array(base) ? array_of(base).borrowed : !PyBytes_Check(base.ptr()));
   }
-  if (*dtype == Dtype::kBool)
-    for (std::int64_t i = 0; i < leaf.type.shape.elements(); ++i)
-      if (static_cast<const std::uint8_t*>(leaf.data)[i] > 1)
-        throw py::value_error(std::string(where) + ": a bool is neither 0 nor 1");
+  check_bools(leaf, where);
   return leaf;
 }
 
@@ -298,6 +295,13 @@ void say_copy(const char* where, const std::string& why) {
   const std::string message = std::string(where) + ": the array would be copied, as " + why;
   if (on_copy == OnCopy::kRefuse) throw py::value_error(message + "; no_copy() forbids that");
   py::module_::import("limpid.errors").attr("_warn_of_copy")(message);
+}
+
+void check_bools(const Leaf& leaf, const char* where) {
+  if (leaf.type.dtype != Dtype::kBool) return;
+  for (std::int64_t i = 0; i < leaf.type.shape.elements(); ++i)
+    if (static_cast<const std::uint8_t*>(leaf.data)[i] > 1)
+      throw py::value_error(std::string(where) + ": a bool is neither 0 nor 1");
 }
 
 bool is_leaf(py::handle object) {

@@ -16,7 +16,7 @@ namespace limpid::python {
 // An immutable array.
 struct Array {
   Tensor tensor;
-  // The elements may change: they are those of a NumPy array that is not read-only.
+  // The elements may change: somebody else, such as NumPy, may write to them.
   bool borrowed = false;
 };
 
@@ -63,6 +63,9 @@ bool is_leaf(py::handle object);
 // are copied, inside of no_copy() an error. Throws TypeError for other objects; `where` opens the
 // message.
 Leaf leaf_of(py::handle object, const char* where);
+
+// Of elements that others made, byte by byte: throws ValueError for a bool other than 0 and 1.
+void check_bools(const Leaf& leaf, const char* where);
 
 // The Tensor of a leaf: it shares the elements and keeps them alive.
 Tensor tensor_of(const Leaf& leaf);

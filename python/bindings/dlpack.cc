@@ -101,8 +101,7 @@ py::object keeper(Managed* managed) {
 }
 
 template <class Managed>
-Leaf received(PyObject* capsule, const char* name, const char* used, bool read_only,
-              const char* where) {
+Leaf received(PyObject* capsule, const char* name, const char* used, const char* where) {
   auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (!managed || PyCapsule_SetName(capsule, used) != 0) throw py::error_already_set();
   const py::object owner = keeper(managed);
@@ -122,14 +121,17 @@ Leaf received(PyObject* capsule, const char* name, const char* used, bool read_o
                Shape(std::span<const std::int64_t>(t.shape, static_cast<std::size_t>(t.rank)))};
   leaf.data = static_cast<const std::byte*>(t.data) + t.byte_offset;
   leaf.owner = owner;
-  leaf.borrowed = !read_only;
+  leaf.borrowed = true;  // read-only means that this side does not write
   const std::size_t size = size_of(*dtype);
   bool row_major = true;
   std::int64_t step = 1;
   for (std::size_t d = leaf.type.shape.rank(); d-- > 0; step *= leaf.type.shape[d])
     row_major = row_major && (!t.strides || leaf.type.shape[d] == 1 || t.strides[d] == step);
   if (leaf.type.shape.elements() == 0) return leaf_of(to_python(Tensor::zeros(leaf.type)), where);
-  if (row_major && reinterpret_cast<std::uintptr_t>(leaf.data) % size == 0) return leaf;
+  if (row_major && reinterpret_cast<std::uintptr_t>(leaf.data) % size == 0) {
+    check_bools(leaf, where);
+    return leaf;
+  }
   say_copy(where, row_major ? "it is not aligned" : "it is not row-major");
   const Shape shape = leaf.type.shape;
   const auto* const base = static_cast<const std::byte*>(leaf.data);
@@ -147,7 +149,9 @@ Leaf received(PyObject* capsule, const char* name, const char* used, bool read_o
       }
     }
   });
-  return leaf_of(to_python(std::move(straight)), where);
+  Leaf made = leaf_of(to_python(std::move(straight)), where);
+  check_bools(made, where);
+  return made;
 }
 
 }  // namespace
@@ -196,13 +200,12 @@ Leaf from_dlpack(py::handle object, const char* where) {
       throw py::value_error(std::string(where) + ": version " + std::to_string(managed->major) +
                             " of DLPack is not known; expected 1");
     return received<DlManagedTensorVersioned>(capsule.ptr(), kVersionedName,
-                                              "used_dltensor_versioned",
-                                              (managed->flags & kDlReadOnly) != 0, where);
+                                              "used_dltensor_versioned", where);
   }
   if (!PyCapsule_IsValid(capsule.ptr(), kName))
     throw_type(std::string(where) + ": __dlpack__ gave " + type_name(capsule) +
                ", expected a capsule named dltensor");
-  return received<DlManagedTensor>(capsule.ptr(), kName, "used_dltensor", false, where);
+  return received<DlManagedTensor>(capsule.ptr(), kName, "used_dltensor", where);
 }
 
 }  // namespace limpid::python

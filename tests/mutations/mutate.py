@@ -11,13 +11,13 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   to      what takes its place
   flags   instead of from and to: what the compiler is given besides
   test    a program of GoogleTest with its filter ("kernels_test Suite.Test"), or "ctest REGEX"
-  build   for a test of ctest: the programs that it runs
+  build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package
   why     optional: what a user would get
 
 It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the
 compiler searches first. What read the file is compiled again by the command of the build, and the program of the test linked
-again with these objects before its libraries. A file of the Python package is replaced in a copy of the build's package. The
-test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten
+again with these objects before its libraries. A file or the module of the Python package is replaced in a copy of the build's
+package. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten
 times as long as it did. A mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
@@ -209,20 +209,30 @@ class Build:
         raise Failed(f"{program}: no command links it")
 
 
-def mutated_package(mutation: Mutation, folder: Path) -> dict[str, str]:
-    """The folder of the Python package with the mutated file, by the folder that it stands for."""
+def copied_package(folder: Path) -> dict[str, str]:
+    """A copy of the built Python package in the folder, by the folder that it stands for."""
     shutil.copytree(BUILD / "python/limpid", folder / "python/limpid")
-    (folder / mutation.file).write_text(mutation.text())
     return {str(BUILD / "python"): str(folder / "python")}
+
+
+def mutated_sources(mutation: Mutation, over: Path) -> dict[str, str]:
+    """The mutated file in the folder, by the path of the file that it stands for."""
+    (over / mutation.file).parent.mkdir(parents=True)
+    if mutation.file.startswith("python/bindings/"):
+        # A source includes what is beside it, so that all of them stand beside the mutated one.
+        shutil.copytree(ROOT / "python/bindings", over / "python/bindings", dirs_exist_ok=True)
+    (over / mutation.file).write_text(mutation.text())
+    return {str(ROOT / path.relative_to(over)): str(path) for path in over.rglob("*") if path.is_file()}
 
 
 def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str, str]:
     """Built in the folder; by the paths of those that they stand for."""
     if mutation.file.startswith("python/limpid/"):
-        return mutated_package(mutation, folder)
+        package = copied_package(folder)
+        (folder / mutation.file).write_text(mutation.text())
+        return package
     over = folder / "over"
-    (over / mutation.file).parent.mkdir(parents=True)
-    (over / mutation.file).write_text(mutation.text())
+    sources = mutated_sources(mutation, over)
     compiled: dict[str, str] = {}
     programs = {}
     for name in mutation.programs:
@@ -234,17 +244,21 @@ def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str
             if original in compiled:
                 continue
             compiled[original] = str(folder / f"{len(compiled)}.o")
-            places = {original: compiled[original], str(ROOT / mutation.file): str(over / mutation.file)}
+            places = {original: compiled[original], **sources}
             compiler, *arguments = [places.get(a, a) for a in build.compilers[original]]
             # The mutation may leave a variable unused.
             output_of([compiler, f"-I{over}", *arguments, *mutation.flags, "-w"])
-        result = folder / "programs" / Path(program).name
-        result.parent.mkdir(exist_ok=True)
+        if program.startswith("python/limpid/"):
+            programs |= copied_package(folder)
+            result = folder / program
+        else:
+            result = folder / "programs" / Path(program).name
+            result.parent.mkdir(exist_ok=True)
+            programs[str(BUILD / program)] = str(result)
         linker = [compiled.get(a, a) for a in build.linker(program)]
         at = linker.index("-o")
         linker[at : at + 2] = [*(compiled[o] for o in objects if compiled[o] not in linker), "-o", str(result)]
         output_of(linker + (["-fuse-ld=lld"] if shutil.which("ld.lld") else []))
-        programs[str(BUILD / program)] = str(result)
     return programs
 
 

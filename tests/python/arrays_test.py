@@ -3,9 +3,11 @@
 
 import array
 import copy
+import ctypes
 import gc
 import pickle
 import sys
+import threading
 import unittest
 import warnings
 
@@ -51,6 +53,15 @@ class In(unittest.TestCase):
         self.assertEqual((lp.asarray(2.7, "i32").type, lp.asarray(1, "f32").type, lp.asarray(np.float64(0.1), "f64").item()), ("i32[]", "f32[]", 0.1))
         with self.assertRaisesRegex(TypeError, "datetime64"):
             lp.asarray(np.datetime64("2020"))
+
+    def test_integers_of_pythons(self):
+        for fits in (-(2**31), 2**31 - 1):
+            self.assertEqual((lp.asarray(fits).type, lp.asarray(fits).item()), ("i32[]", fits))
+        for large in (-(2**31) - 1, 2**31, -(2**70), 2**70):
+            with self.assertRaisesRegex(ValueError, "too large"):
+                lp.asarray(large)
+        # NumPy's long long is another type than its int64, with the same elements.
+        self.assertEqual(lp.asarray(np.arange(2, dtype=np.longlong)).type, "i64[2]")
 
     def test_lists_with_arrays(self):
         a, b = lp.asarray([1.0, 2.0]), lp.asarray([0.1], dtype="f64")
@@ -100,8 +111,9 @@ class In(unittest.TestCase):
             lp.asarray("text")
         with self.assertRaisesRegex(ValueError, "8 dimensions"):
             lp.asarray(np.zeros((1,) * 9, np.float32))
-        with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
-            lp.asarray(np.array([2], np.uint8).view(bool))
+        for bytes_of_bools in ([2], [1, 0, 2]):
+            with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
+                lp.asarray(np.array(bytes_of_bools, np.uint8).view(bool))
 
     def test_masked(self):
         with self.assertRaisesRegex(ValueError, "filled"):
@@ -127,6 +139,14 @@ class In(unittest.TestCase):
         self.assertEqual(a.sum().item(), 500500)
         del junk
 
+    def test_no_copy_is_of_one_thread(self):
+        x, got = np.zeros((2, 3), np.float32), []
+        with lp.no_copy():
+            worker = threading.Thread(target=lambda: got.append(lp.asarray(x.T)))
+            worker.start()
+            worker.join()
+        self.assertEqual([a.shape for a in got], [(3, 2)])
+
     def test_array_copies(self):
         x = np.zeros(3, np.float32)
         a, b = lp.asarray(x), lp.array(x)
@@ -148,6 +168,34 @@ class Out(unittest.TestCase):
         self.assertTrue(memoryview(a).readonly)
         self.assertEqual(a.__array_interface__["data"][1], True)
         self.assertEqual(address(a), x.ctypes.data)
+
+    def test_nothing_that_shares_the_elements_may_write_them(self):
+        for dtype in DTYPES + ["bf16"]:
+            a = lp.cast(lp.asarray([1.0, 0.0, 2.5]), dtype)
+            for x in (a.numpy(), np.asarray(a), a.__array__()):
+                self.assertFalse(x.flags.writeable, dtype)
+            with self.assertRaises(ValueError):
+                a.numpy()[0] = 1
+
+    def test_array_interface(self):
+        class Holder:
+            def __init__(self, a):
+                self.__array_interface__ = a.__array_interface__
+                self.kept = a
+
+        for dtype in DTYPES:
+            a = lp.cast(lp.iota(6).reshape(2, 3), dtype)
+            x = np.asarray(Holder(a))
+            self.assertEqual((x.dtype, x.flags.writeable, address(x)), (np.dtype(dtype), False, address(a)))
+            np.testing.assert_array_equal(x, np.asarray(a))
+        self.assertFalse(hasattr(lp.cast(lp.ones(2), "bf16"), "__array_interface__"))
+
+    def test_numbers_of_every_dtype(self):
+        for dtype, number in (
+            ("f32", -1.5), ("f64", 0.1), ("f16", -2.5), ("bf16", -1.5), ("i32", -7), ("i64", -(2**40)), ("i8", -3), ("u8", 200), ("bool", True),
+        ):
+            item = lp.asarray(number, dtype).item()
+            self.assertEqual((type(item), item), (type(number), number), dtype)
 
     def test_elements_outlive_the_array(self):
         x = np.asarray(lp.iota(1000))
@@ -243,6 +291,162 @@ class Out(unittest.TestCase):
             memoryview(a)
 
 
+class DlTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+
+class Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned of version 1."""
+
+    _fields_ = [
+        ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64),
+        ("tensor", DlTensor),
+    ]  # fmt: skip
+
+
+def opened(capsule, kind=Versioned, name=b"dltensor_versioned"):
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return kind.from_address(pointer(capsule, name))
+
+
+class Held:
+    """Gives a capsule, once."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **kwargs):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+class Capsules(unittest.TestCase):
+    """What the structures of DLPack hold, byte by byte."""
+
+    def test_given(self):
+        codes = {"float32": 2, "float64": 2, "float16": 2, "bf16": 4, "int32": 0, "int64": 0, "int8": 0, "uint8": 1, "bool": 6}
+        for dtype in DTYPES + ["bf16"]:
+            a = lp.cast(lp.iota(6).reshape(2, 3), dtype)
+            capsule = a.__dlpack__(max_version=(1, 0))
+            m = opened(capsule)
+            t = m.tensor
+            self.assertEqual((list(m.version), m.flags, list(t.device), t.byte_offset), ([1, 0], 1, [1, 0], 0), dtype)
+            self.assertEqual((t.code, t.bits, t.lanes), (codes[dtype], 8 * a.nbytes // 6, 1), dtype)
+            self.assertEqual((t.rank, t.shape[:2], t.strides[:2]), (2, [2, 3], [3, 1]))
+            if dtype != "bf16":
+                self.assertEqual(t.data, address(a))
+
+    def test_copies(self):
+        a = lp.asarray([1.0, 2.0])
+        copies = [a.__dlpack__(max_version=(1, 0), copy=True), a.__dlpack__(), a.__dlpack__(copy=True)]
+        for capsule in copies[:1]:
+            self.assertNotEqual(opened(capsule).tensor.data, address(a))
+        for capsule in copies[1:]:
+            self.assertNotEqual(opened(capsule, DlTensor, b"dltensor").data, address(a))
+        for capsule in copies:
+            self.assertTrue(lp.asarray(Held(capsule)).same_bits(a))
+
+    def given(self, change, x):
+        capsule = lp.array(x).__dlpack__(max_version=(1, 0))
+        change(opened(capsule))
+        return Held(capsule)
+
+    def test_taken(self):
+        def part(m):
+            m.tensor.byte_offset, m.tensor.shape[0] = 4, 2
+
+        def every_second(m):
+            m.tensor.strides[0], m.tensor.shape[0] = 2, 2
+
+        def without_strides(m):
+            m.tensor.strides = None
+
+        def one_row(m):  # of one row it does not matter where the next one would be
+            m.tensor.strides[0] = 100
+
+        def between_elements(m):
+            m.tensor.byte_offset, m.tensor.shape[0] = 1, 3
+
+        row = np.float32([1, 2, 3, 4])
+        odd = np.frombuffer(row.tobytes()[1:13], np.uint8).copy().view(np.float32)
+        for change, x, want, why in (
+            (part, row, row[1:3], None), (every_second, row, row[::2], "row-major"), (without_strides, row.reshape(2, 2), row.reshape(2, 2), None),
+            (one_row, row.reshape(1, 4), row.reshape(1, 4), None), (between_elements, row, odd, "aligned"),
+        ):
+            np.testing.assert_array_equal(np.asarray(lp.asarray(self.given(change, x))), want)
+            with lp.no_copy():
+                if why:
+                    with self.assertRaisesRegex(ValueError, why):
+                        lp.asarray(self.given(change, x))
+                else:
+                    lp.asarray(self.given(change, x))
+
+    def test_refused(self):
+        def set_tensor(**members):
+            return lambda m: [setattr(m.tensor, name, value) for name, value in members.items()]
+
+        def of_version(m):
+            m.version[0] = 2
+
+        def on_a_gpu(m):
+            m.tensor.device[0] = 2
+
+        for change, error, text in (
+            (on_a_gpu, ValueError, "not in the memory of a CPU"), (of_version, ValueError, "version 2 of DLPack is not known"),
+            (set_tensor(lanes=2), TypeError, "no dtype"), (set_tensor(code=5, bits=64), TypeError, "DLPack's code 5 of 64 bits"),
+            (set_tensor(bits=16, code=0), TypeError, "no dtype"), (set_tensor(rank=9), ValueError, "at most 8 dimensions"),
+            (set_tensor(rank=-1), ValueError, "dimensions"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                lp.asarray(self.given(change, np.float32([1, 2])))
+
+        def bools(m):
+            m.tensor.code = 6
+
+        def columns(m):
+            m.tensor.code, m.tensor.strides[0], m.tensor.strides[1] = 6, 1, 2
+
+        whole = np.uint8([[1, 0], [1, 2]])
+        for change in (bools, columns):
+            with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
+                lp.asarray(self.given(change, whole))
+            self.assertEqual(lp.asarray(self.given(change, whole % 2)).type, "bool[2, 2]")
+
+    def test_memory_that_its_owner_writes_to(self):
+        """Weights of the same arrays are packed from the second call on, unless their elements may change."""
+
+        def versioned(w, flags):
+            capsule = lp.asarray(w).__dlpack__(max_version=(1, 0))
+            opened(capsule).flags = flags
+            return Held(capsule)
+
+        def view(w):
+            part = w.view()
+            part.flags.writeable = False
+            return part
+
+        x = RNG.standard_normal((7, 20)).astype(np.float32)
+        for shared in (
+            lambda w: w, lambda w: Held(w.__dlpack__()), lambda w: versioned(w, 0), lambda w: versioned(w, 1), view,
+            lambda w: lp.asarray(w).numpy(), lambda w: np.asarray(lp.asarray(w)),
+        ):
+            w = RNG.standard_normal((16, 20)).astype(np.float32)
+            with lp.no_copy():
+                p = {"w": lp.asarray(shared(w))}
+            f = lp.compile(lambda p, x: lp.linear(x, p["w"]))
+            for _ in range(4):
+                self.assertTrue(f(p, x).same_bits(lp.linear(x, w)))
+            w *= -3
+            self.assertTrue(f(p, x).same_bits(lp.linear(x, w)))
+
+
 class Use(unittest.TestCase):
     def test_index(self):
         x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -272,6 +476,7 @@ class Use(unittest.TestCase):
             lambda p, q: p.sum(), lambda p, q: p.sum(axis=0), lambda p, q: p.mean(axis=-1, keepdims=True),
             lambda p, q: p.max(axis=(0, 1)), lambda p, q: p.T, lambda p, q: p.reshape(4), lambda p, q: p.reshape(-1, 1),
             lambda p, q: p.astype("float64"), lambda p, q: p**2, lambda p, q: p != q, lambda p, q: p.argmax(-1),
+            lambda p, q: 2**p, lambda p, q: p <= q, lambda p, q: p > q, lambda p, q: p.transpose(1, 0), lambda p, q: p.flatten(), lambda p, q: +p,
         ):
             got, want = f(a, lp.asarray(y)), f(x, y)
             np.testing.assert_array_equal(np.asarray(got), want)
@@ -342,7 +547,10 @@ class Use(unittest.TestCase):
         self.assertEqual([lp.ones(2, bool).tolist(), lp.zeros((1, 2), "bool").tolist(), lp.full(2, True, bool).tolist()], [[True] * 2, [[False] * 2], [True] * 2])
         mask = lp.asarray([True, False])
         p, q = np.array([[True, True], [False, False]]), np.array([True, False])
-        for f in (lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a ^ b, lambda a, b: a == True, lambda a, b: a ^ True, lambda a, b: True & a):
+        for f in (
+            lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a ^ b, lambda a, b: a == True, lambda a, b: a ^ True, lambda a, b: True & a,
+            lambda a, b: a & b, lambda a, b: a | b, lambda a, b: False | a, lambda a, b: ~a,
+        ):
             for got in (f(lp.asarray(p), lp.asarray(q)), lp.compile(f)(p, q)):
                 np.testing.assert_array_equal(np.asarray(got), f(p, q))
         with self.assertRaisesRegex(TypeError, "expected bool, got i32"):

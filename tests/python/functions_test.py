@@ -4,6 +4,7 @@
 import collections
 import copy
 import dataclasses
+import gc
 import inspect
 import os
 import pickle
@@ -249,6 +250,25 @@ class Transformations(unittest.TestCase):
             lp.compile(lambda x: x)(deep)
         self.assertEqual(lp.tree_map(lambda a, b: a + b, [1, {"x": 2}], [10, {"x": 20}]), [11, {"x": 22}])
 
+    def test_each_form_of_arguments_has_its_plan(self):
+        f = lp.compile(lambda tree: tree["a"] * 2.0 if "a" in tree else tree["b"] * 3.0)
+        self.assertEqual([f({key: 1.0}).item() for key in "abab"], [2, 3, 2, 3])
+        # The same leaves: of one list, or beside it.
+        g = lp.compile(lambda first, *others: first[0] * 0.0 + float(len(first)))
+        self.assertEqual([g([1.0], 2.0).item(), g([1.0, 2.0]).item(), g([1.0], 2.0).item()], [1, 2, 1])
+        # The same tree: a tuple and a mapping as arguments, or one argument and a keyword.
+        h = lp.compile(lambda *args, **named: lp.full((), float(len(args))))
+        self.assertEqual([h((1.0,), {"x": 2.0}).item(), h(1.0, x=2.0).item()], [2, 1])
+
+    def test_plans_that_were_used_lately_are_kept(self):
+        traced = []
+        f = lp.compile(lambda x: traced.append(x.shape) or x + 1.0)
+        for n in range(1, 100):
+            f(np.zeros(n, np.float32))
+            f(np.zeros(1000, np.float32))
+        self.assertEqual((len(traced), traced.count((1000,))), (100, 1))
+        self.assertLessEqual(f.plans, 64)
+
     def test_keywords_and_numbers(self):
         f = lp.compile(lambda x, *, scale: x * scale)
         self.assertEqual(f(np.float32([1, 2]), scale=3.0).tolist(), [3, 6])
@@ -351,6 +371,15 @@ class GradientsOfOnesOwn(unittest.TestCase):
         kept = lp.grad(lp.trace(lp.with_gradient(lambda x: x * x, lambda x, y, c: c), "f32[]"))
         self.assertEqual(kept(3.0).item(), 1.0)
 
+    def test_a_function_keeps_the_gradient_of_its_calls(self):
+        def made():
+            f = lp.with_gradient(lambda x: x * 1.0, lambda x, y, c: 7.0 * c + 0.0 * f(x))
+            return lp.trace(f, "f32[]")
+
+        function = made()  # nobody else holds the gradient, which holds itself
+        gc.collect()
+        self.assertEqual(lp.grad(function)(2.0).item(), 7)
+
     def test_a_list_and_a_tuple_have_each_its_gradient(self):
         f = lp.with_gradient(lambda x: x[0] * x[1], lambda x, y, c: [c, c] if isinstance(x, list) else (2.0 * c, 3.0 * c))
         self.assertEqual([g.item() for g in lp.grad(f)([5.0, 7.0])], [1.0, 1.0])
@@ -449,7 +478,56 @@ class Functions(unittest.TestCase):
         self.assertTrue(done)
         two = lp.trace(lambda p, x: lp.linear(lp.linear(x, p["a"]), p["b"]), {"a": "f32[4, 3]", "b": "f32[2, 4]"}, "f32[3]")
         self.assertTrue(lp.collapse(two).done)
-        self.assertIn("namespace", self.f.emit("layer"))
+        self.assertIn("namespace layer", self.f.emit("layer"))
+
+    def test_names_of_inputs(self):
+        named = lambda *examples, **options: [name for name, _ in lp.trace(lambda p, q: (p["w"], q), *examples, **options).inputs]
+        self.assertEqual(named({"w": "f32[2]"}, "f32[3]"), ["w", "q"])
+        self.assertEqual(named({"w": "f32[2]"}, {"w": "f32[2]"}), ["w", "q.w"])
+        self.assertEqual(named({"w": "f32[2]"}, ["f32[2]", {"w": "f32[2]"}], names=["a", "b"]), ["w", "b.0", "b.1.w"])
+
+    def test_types_as_text(self):
+        for text, kind in (("f32", "f32[]"), ("bf16[]", "bf16[]"), ("i64[4]", "i64[4]"), ("bool[4, 2]", "bool[4, 2]"), ("f32[4,2]", "f32[4, 2]")):
+            self.assertEqual(lp.trace(lambda x: x, text).inputs, [("x", kind)])
+        for bad in ("f32[4 2]", "f32[4;2]", "f32[4", "f32[4]x", "f32[a]", "f31[4]", "[4]"):
+            with self.assertRaisesRegex(ValueError, "expected text like"):
+                lp.trace(lambda x: x, bad)
+
+    def test_ops_say_what_they_take_and_give(self):
+        def f(x):
+            with lp.scope("largest"):
+                values, places = lp.top_k(lp.tanh(x), 2)
+            return values * 2.0, places
+
+        ops = lp.trace(f, "f32[5]").ops
+        self.assertEqual((ops[0]["op"], ops[0]["scope"], ops[0]["inputs"], ops[0]["types"]), ("tanh", "largest", ["%x"], ["f32[5]"]))
+        known = {"%x"}
+        for op in ops:
+            self.assertLessEqual(set(op["inputs"]), known, op)
+            self.assertEqual(len(op["outputs"]), len(op["types"]))
+            known |= set(op["outputs"])
+        self.assertEqual((ops[-1]["op"], ops[-1]["scope"], ops[-1]["types"]), ("multiply", "", ["f32[2]"]))
+        norm = lp.trace(lambda x, v: lp.batch_norm(x, v, v, v, v), "f32[4, 3]", "f32[3]").ops
+        self.assertEqual((len(norm), norm[0]["types"]), (1, ["f32[4, 3]", "f32[3]", "f32[3]"]))
+
+    def test_options_of_quantize(self):
+        params = {"w": floats(2, 3), "b": floats(2)}
+        self.assertEqual([value.type for value in lp.quantize(self.f, params, "bf16").params.values()], ["bf16[2, 3]", "f32[2]"])
+        self.assertEqual(lp.quantize(self.f, params, exclude=["w"]).params["w"].type, "f32[2, 3]")
+
+    def test_values_of_a_layer_are_computed_again(self):
+        def loss(p, x):
+            for i in range(3):
+                with lp.scope(f"layers.{i}"):
+                    x = lp.tanh(x * p)
+            return x.sum()
+
+        count = lambda f: sum(op["op"] == "tanh" for op in f.ops)
+        p, x = floats(4), floats(4)
+        plain = lp.trace(lp.grad(loss), p, x)
+        for again in (lp.trace(lp.grad(loss, recompute=["layers.1"]), p, x), lp.grad(lp.trace(loss, p, x), recompute=["layers.1"])):
+            self.assertEqual(count(again), count(plain) + 1)
+            self.assertTrue(again(p, x).same_bits(plain(p, x)))
 
     def test_every_op_is_there(self):
         import limpid._ops as ops
@@ -606,6 +684,16 @@ class Bits(unittest.TestCase):
         w["layers.0.weight"][:] = np.asarray(params["layers.0.weight"])
         self.assertTrue(f(borrowed, x).same_bits(first))
 
+    def test_constants_do_not_change_with_the_memory_that_they_came_from(self):
+        w = np.ones(3, np.float32)
+        product = lp.trace(lambda w, x: w * x, "f32[3]", "f32[3]")
+        made = (lp.bind(product, {"w": w}), lp.trace(lambda x: x * w, "f32[3]"), lp.Model(product, {"w": w}))
+        compiled = lp.compile(lambda x: x * w)
+        compiled(np.ones(3, np.float32))
+        w[:] = 2
+        for f in (*made, compiled):
+            self.assertEqual(f(np.ones(3, np.float32)).tolist(), [1] * 3)
+
     def test_threads_of_one_call(self):
         net = lp.nn.mlp([64, 128, 10], lp.relu)
         params, x = net.init(seed=0), floats(100, 64)
@@ -707,6 +795,20 @@ class Bits(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(a), x + np.float32(n))
         for n, b in views:
             np.testing.assert_array_equal(b, (x * np.float32(n))[1:])
+
+    def test_little_memory_of_large_results_is_kept(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        f = lp.compile(lambda x: x + 1.0)
+        for millions, count in ((32, 1), (8, 6)):  # of numbers of 4 bytes
+            x = np.zeros(millions << 20, np.float32)
+            before = resident()
+            results = [f(x) for _ in range(count)]
+            self.assertGreater(resident() - before, 100 << 20)
+            results.clear()
+            self.assertLess(resident() - before, 80 << 20)
 
     def test_results_of_many_threads_keep_their_memory(self):
         f = lp.compile(lambda x, n: x + n)

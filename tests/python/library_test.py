@@ -410,6 +410,10 @@ class Language(Temporary):
         model = lp.load(self.folder / "r")
         written = "to be" + "".join(model.generate("to be", tokens=40, seed=3)) + "\n"
         self.assertEqual(written, tool("generate", self.folder / "r", "--prompt", "to be", "--tokens", 40, "--seed", 3))
+        for options, chosen in ((("--top-k", 3), {"top_k": 3}), (("--top-p", 0.5), {"top_p": 0.5}), (("--temperature", 0.3), {"temperature": 0.3})):
+            told = tool("generate", self.folder / "r", "--prompt", "to be", "--tokens", 40, *options)
+            self.assertEqual("to be" + "".join(model.generate("to be", tokens=40, **chosen)) + "\n", told)
+            self.assertNotEqual("to be" + "".join(model.generate("to be", tokens=40)) + "\n", told)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,14 @@ class Estimators(unittest.TestCase):
         number = estimators.MLPRegressor(8, dropout=0.1, max_iter=4, random_state=1).fit(x, y)
         self.assertTrue(one.params_.same_bits(number.params_))
 
+    def test_every_option_reaches_the_training(self):
+        x = np.random.default_rng(0).standard_normal((30, 3))
+        fit = lambda **options: estimators.MLPRegressor(**{"hidden_layer_sizes": [8], "max_iter": 3, "random_state": 1, **options}).fit(x, x @ [1, 2, 3]).params_
+        usual = fit()
+        self.assertTrue(fit().same_bits(usual))
+        for option in ({"dropout": 0.5}, {"weight_decay": 0.5}, {"learning_rate": 0.1}, {"batch_size": 7}, {"max_iter": 4}, {"activation": "tanh"}, {"random_state": 2}):
+            self.assertFalse(fit(**option).same_bits(usual), option)
+
     def test_a_column_without_differences(self):
         x = np.random.default_rng(0).standard_normal((20, 2))
         x[:, 1] = 7

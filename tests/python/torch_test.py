@@ -87,6 +87,25 @@ class Torch(unittest.TestCase):
         y.sum().backward()
         self.assertEqual(x.grad.tolist(), [2.0] * 3)
 
+    def test_a_module_is_left_as_it_was(self):
+        module, x = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5)), torch.randn(3, 4)
+        for training in (True, False):
+            module.train(training)
+            model = lt.from_torch(module, x)
+            self.assertEqual({part.training for part in module.modules()}, {training})
+            np.testing.assert_allclose(np.asarray(model(x)), module[0](x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+    def test_a_module_of_two_inputs(self):
+        class Weighted(torch.nn.Module):
+            def forward(self, a, b):
+                return 2 * a - b
+
+        a, b = torch.randn(2, 3), torch.randn(2, 3)
+        model = lt.from_torch(Weighted(), a[:1], b[:1])
+        self.assertEqual(model.inputs, [("x0", "f32[3]"), ("x1", "f32[3]")])
+        np.testing.assert_array_equal(np.asarray(model(a, b)), Weighted()(a, b).numpy())
+        np.testing.assert_array_equal(np.asarray(model(x1=a, x0=b)), Weighted()(b, a).numpy())
+
     def test_modules(self):
         with self.assertRaisesRegex(TypeError, "torch.nn.Module, got int"):
             lt.from_torch(3, torch.ones(1))

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Functions of arrays with the options that their signatures have, against NumPy's arithmetic."""
+
+import unittest
+
+import numpy as np
+
+import limpid as lp
+
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+class Options(unittest.TestCase):
+    def near(self, got, want):
+        np.testing.assert_allclose(np.asarray(got), want, rtol=2e-5, atol=2e-6)
+
+    def same(self, got, want):
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+    def test_axes_of_softmax(self):
+        x = floats(2, 3, 4)
+        for axis in (0, 1, -1):
+            sums = np.exp(x).sum(axis=axis, keepdims=True)
+            self.near(lp.softmax(x, axis), np.exp(x) / sums)
+            self.near(lp.log_softmax(x, axis=axis), x - np.log(sums))
+            self.near(lp.log_sum_exp(x, axis), np.log(sums).squeeze(axis))
+
+    def test_numbers_of_activations(self):
+        x = floats(20)
+        self.near(lp.leaky_relu(x, 0.5), np.where(x > 0, x, 0.5 * x))
+        self.near(lp.elu(x, alpha=2.0), np.where(x > 0, x, 2 * np.expm1(x)))
+        self.near(lp.swish(x, 3.0), x * sigmoid(3 * x))
+        self.same(lp.clamp(x, -0.25, 0.5), x.clip(-0.25, 0.5))
+        self.near(lp.prelu(x, np.float32(0.5)), np.where(x > 0, x, 0.5 * x))
+        gate, value = floats(3, 4), floats(3, 4)
+        gelu = np.asarray(lp.gelu(gate))
+        for f, gated in ((lp.glu, sigmoid(gate)), (lp.swiglu, gate * sigmoid(gate)), (lp.geglu, gelu)):
+            self.near(f(gate, value), gated * value)
+            # One array is value and gate beside each other, as PyTorch's glu has it.
+            self.near(f(np.concatenate([value, gate], axis=1)), gated * value)
+
+    def test_norms(self):
+        x, gamma, beta = floats(2, 4, 3), floats(3), floats(3)
+        layer = lambda x, axes, eps: (x - x.mean(axis=axes, keepdims=True)) / np.sqrt(x.var(axis=axes, keepdims=True) + eps)
+        self.near(lp.layer_norm(x, gamma, beta, eps=0.5), layer(x, -1, 0.5) * gamma + beta)
+        self.near(lp.layer_norm(x, eps=0.5), layer(x, -1, 0.5))
+        self.near(lp.rms_norm(x, gamma, 0.5), x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 0.5) * gamma)
+        gamma, beta = floats(4), floats(4)
+        groups = layer(x.reshape(2, 2, 6), -1, 0.5).reshape(2, 4, 3)
+        self.near(lp.group_norm(x, 2, gamma, beta, 0.5), groups * gamma[:, None] + beta[:, None])
+        mean, var = floats(4), np.abs(floats(4))
+        y, next_mean, next_var = lp.batch_norm(x, gamma, beta, mean, var, momentum=0.25, eps=0.5)
+        self.near(y, layer(x, (0, 2), 0.5) * gamma[:, None] + beta[:, None])
+        self.near(next_mean, 0.75 * mean + 0.25 * x.mean(axis=(0, 2)))
+        self.near(next_var, 0.75 * var + 0.25 * x.var(axis=(0, 2), ddof=1))
+        inferred = (x - mean[:, None]) / np.sqrt(var[:, None] + 0.5) * gamma[:, None] + beta[:, None]
+        self.near(lp.batch_norm_inference(x, gamma, beta, mean, var, 0.5), inferred)
+
+    def test_order(self):
+        x = floats(4, 3)
+        backwards = x[::-1].cumsum(axis=0)[::-1]
+        self.near(lp.cumulative_sum(x, 0), x.cumsum(axis=0))
+        self.near(lp.cumulative_sum(x, 0, exclusive=True), x.cumsum(axis=0) - x)
+        self.near(lp.cumulative_sum(x, 0, reverse=True), backwards)
+        self.near(lp.cumulative_sum(x, 0, True, True), backwards - x)
+        for axis in (0, 1):
+            self.same(lp.argsort(x, axis), x.argsort(axis=axis))
+            self.same(lp.argsort(x, axis, descending=True), (-x).argsort(axis=axis))
+        for largest, order in ((True, (-x).argsort(axis=0)), (False, x.argsort(axis=0))):
+            values, places = lp.top_k(x, 2, axis=0, largest=largest)
+            self.same(places, order[:2])
+            self.same(values, np.take_along_axis(x, order[:2], axis=0))
+
+    def test_parts(self):
+        x, y = floats(2, 6, 3), floats(2, 6, 3)
+        for got, want in zip(lp.split(x, 3, axis=1), np.split(x, 3, axis=1)):
+            self.same(got, want)
+        for got, want in zip(lp.unstack(x, -1), np.moveaxis(x, -1, 0)):
+            self.same(got, want)
+        for axis in (0, 1, -1):
+            self.same(lp.concatenate([x, y], axis), np.concatenate([x, y], axis))
+            self.same(lp.stack([x, y], axis), np.stack([x, y], axis))
+            self.same(lp.flip(x, axis), np.flip(x, axis))
+            self.same(lp.take(x, np.int32([1, 0, 1]), axis), x.take([1, 0, 1], axis))
+        self.same(lp.transpose(x, (-1, 0, -2)), x.transpose(2, 0, 1))
+        self.same(lp.slice(x, (0, 1, 1), (2, 6, 3), (1, 2, 1)), x[:, 1:6:2, 1:])
+        self.same(lp.slice(x, (0, 1, 1), (2, 6, 3)), x[:, 1:, 1:])
+
+    def test_elements_by_number(self):
+        x, rows = floats(2, 4, 3), RNG.integers(0, 4, (2, 5)).astype(np.int32)
+        of_batch = np.stack([x[i][rows[i]] for i in range(2)])
+        self.same(lp.gather(x, rows, batch=1), of_batch)
+        self.same(lp.gather(x, np.int32([[1], [0]])), x[[[1], [0]]])
+        places = RNG.integers(0, 2, (1, 4, 3)).astype(np.int32)
+        self.same(lp.take_along_axis(x, places, axis=0), np.take_along_axis(x, places, axis=0))
+        self.same(lp.flat_index(np.int32([[1, 2], [0, 1], [2, 0]]), (2, 3)), [5, 1, -1])
+        sums = np.zeros((2, 4, 3), np.float32)
+        for i in range(2):
+            np.add.at(sums[i], rows[i], of_batch[i])
+        self.near(lp.scatter_add(rows, of_batch, 4, batch=1), sums)
+
+    def test_modes_of_scatter(self):
+        x, updates, rows = floats(4, 3), floats(2, 3), np.int32([3, 1])
+        given = np.zeros((2, 3), np.int32) + rows[:, None]
+        modes = {"replace": lambda a, b: b, "add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+        for mode, f in modes.items():
+            want = x.copy()
+            want[rows] = f(x[rows], updates)
+            self.same(lp.scatter(x, rows, updates, mode), want)
+            self.same(lp.scatter(np.stack([x, x]), np.stack([rows, rows]), np.stack([updates, updates]), mode, batch=1), np.stack([want, want]))
+            self.same(lp.scatter_along_axis(x, given, updates, axis=0, mode=mode), want)
+        with self.assertRaisesRegex(ValueError, "expected replace, add, multiply, maximum or minimum, got 'mean'"):
+            lp.scatter(x, rows, updates, "mean")
+
+    def test_modes_of_pad(self):
+        x = floats(3, 4)
+        for mode in ("reflect", "edge", "wrap"):
+            self.same(lp.pad(x, (1, 2), (2, 0), mode=mode), np.pad(x, ((1, 2), (2, 0)), mode))
+        self.same(lp.pad(x, (1, 2), (2, 0), value=7.0), np.pad(x, ((1, 2), (2, 0)), constant_values=7))
+        apart = np.full((5, 4), 9, np.float32)
+        apart[::2] = x
+        self.same(lp.pad(x, (0, 0), (0, 0), (1, 0), 9.0), apart)
+
+    def test_several_axes(self):
+        x = RNG.integers(-3, 4, (2, 3, 4)).astype(np.float32)
+        for axis in ((2, 0), (0, 2), (-1, 1), ()):
+            for keepdims in (False, True):
+                for f, g in ((lp.sum, np.sum), (lp.prod, np.prod), (lp.max, np.max), (lp.min, np.min)):
+                    self.same(f(x, axis, keepdims), g(x, axis=axis, keepdims=keepdims))
+        self.same(lp.asarray(x).prod(axis=1), x.prod(axis=1))
+        for f in (lp.sum, lp.mean, lp.max):
+            with self.assertRaisesRegex(ValueError, "different axes"):
+                f(x, (0, -3))
+
+    def test_products(self):
+        # Whole numbers, whose products are exact.
+        whole = lambda *shape: RNG.integers(-4, 5, shape).astype(np.float32)
+        for a, b in (((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 1, 2, 3), (6, 3, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)), ((3,), (3,))):
+            a, b = whole(*a), whole(*b)
+            self.same(lp.matmul(a, b), a @ b)
+            self.same(a @ lp.asarray(b), a @ b)
+        a, b = whole(5, 3, 2), whole(4, 3)
+        self.same(lp.matmul(a, b, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ b.T)
+        self.same(lp.matmul(whole(2, 3) * 0 + 1, b, transpose_b=True), np.ones((2, 3)) @ b.T)
+
+    def test_attention(self):
+        q, k, v, mask = floats(2, 3, 4), floats(2, 5, 4), floats(2, 5, 6), RNG.random((3, 5)) < 0.7
+        mask[:, 0] = True
+        seen = np.arange(5) <= np.arange(3)[:, None] + 2
+
+        def attention(scale, hidden):
+            e = np.exp(q @ k.swapaxes(1, 2) * scale) * hidden
+            return e / e.sum(axis=-1, keepdims=True) @ v
+
+        self.near(lp.scaled_dot_product_attention(q, k, v), attention(0.5, 1))
+        self.near(lp.scaled_dot_product_attention(q, k, v, scale=0.25), attention(0.25, 1))
+        self.near(lp.scaled_dot_product_attention(q, k, v, mask), attention(0.5, mask))
+        self.near(lp.scaled_dot_product_attention(q, k, v, causal=True), attention(0.5, seen))
+        self.near(lp.scaled_dot_product_attention(q, k, v, mask, True, 1.0), attention(1.0, mask & seen))
+        columns = k.swapaxes(1, 2).copy()
+        self.near(lp.cached_attention(q, columns, v, np.int32(2), scale=0.25), attention(0.25, seen))
+        cache, rows = floats(4, 6, 5), floats(4, 2, 5)
+        want = cache.copy()
+        want[:, 3:5] = rows
+        self.same(lp.update_rows(cache, rows, np.int32(3), 1), want)
+
+    def test_pairs_of_rotary_embedding(self):
+        x, angles = floats(5, 6), floats(5, 3)
+        cos, sin = np.cos(angles), np.sin(angles)
+        for interleaved, a, b in ((False, slice(0, 3), slice(3, 6)), (True, slice(0, 6, 2), slice(1, 6, 2))):
+            want = x.copy()
+            want[:, a], want[:, b] = x[:, a] * cos - x[:, b] * sin, x[:, a] * sin + x[:, b] * cos
+            self.near(lp.rotary_embedding(x, cos, sin, interleaved), want)
+
+    def test_rate_of_dropout(self):
+        y = np.asarray(lp.dropout(np.ones(10_000, np.float32), lp.Key(1), 0.25))
+        self.assertEqual(set(y.tolist()), {0.0, np.float32(1 / 0.75)})
+        self.assertAlmostEqual((y == 0).mean(), 0.25, delta=0.03)
+
+    def test_arguments(self):
+        x = floats(2, 3)
+        for bad, text in (
+            (lambda: lp.softmax(x, 0, axis=1), r"softmax\(\): the argument 'axis' comes twice"),
+            (lambda: lp.softmax(axis=1), r"softmax\(\): the argument 'x' is missing; it is softmax\(x, axis=-1\)"),
+            (lambda: lp.softmax(x, axes=1), r"softmax\(\) has no argument 'axes'"),
+            (lambda: lp.softmax(x, 1.0), "float"),
+            (lambda: lp.call("softmax", x, axis=1, axes=1), "op 'softmax' has no attribute 'axes'"),
+            (lambda: lp.concatenate(x), "expected a list or tuple of arrays, not .*ndarray"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                bad()
+        for bad in (lambda: lp.mse_loss(x, x, "average"), lambda: lp.pad(x, (0, 0), (0, 0), mode="zeros")):
+            with self.assertRaisesRegex(ValueError, "expected .*, got '(average|zeros)'"):
+                bad()
+
+
+if __name__ == "__main__":
+    unittest.main()
