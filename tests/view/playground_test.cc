@@ -96,9 +96,16 @@ TEST(ViewPlayground, LossesAreOfTheirSets) {
   EXPECT_EQ(played.test_loss, evaluated(other).at("loss"));
   EXPECT_EQ(played.test_accuracy, evaluated(other).at("accuracy"));
   EXPECT_NE(played.loss, played.test_loss);
-  const PlayPoints points = ground.points(moons());
-  EXPECT_TRUE(points.inputs.same_bits(setup.data.train.inputs));
-  EXPECT_TRUE(points.targets.same_bits(setup.data.train.targets));
+}
+
+TEST(ViewPlayground, PointsAreOfTheirSets) {
+  PlayConfig config = moons();
+  config.data = "sine";  // each point has its own target
+  const Split data = train::load_data(train_config_of(config, "sine:0,count=100"));
+  const Dataset& other = data.test.size() > 0 ? data.test : data.validation;
+  const PlayPoints points = Playground().points(config);
+  EXPECT_TRUE(points.inputs.same_bits(data.train.inputs));
+  EXPECT_TRUE(points.targets.same_bits(data.train.targets));
   EXPECT_TRUE(points.test_inputs.same_bits(other.inputs));
   EXPECT_TRUE(points.test_targets.same_bits(other.targets));
 }
