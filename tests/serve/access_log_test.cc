@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <string>
 
 #include "tests/formats/helpers.h"
@@ -28,6 +29,21 @@ TEST(AccessLog, KeepsABoundedNumberOfLines) {
   EXPECT_GE(log.lost(), 4u);
   EXPECT_LE(log.lost(), 7u);
   ::close(reader);
+}
+
+// Those that wait when a server ends are written, and the next one goes on behind them.
+TEST(AccessLog, HasEveryLineOfEveryServer) {
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "log";
+  constexpr int kLines = 2000;
+  for (int server = 0; server < 2; ++server) {
+    AccessLog log(path);
+    for (int i = 0; i < kLines; ++i) log.event("event", std::to_string(i));
+  }
+  std::ifstream file(path);
+  int lines = 0;
+  for (std::string line; std::getline(file, line);) ++lines;
+  EXPECT_EQ(lines, 2 * kLines);
 }
 
 }  // namespace

@@ -130,6 +130,25 @@ TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
   EXPECT_LE(batches_before.get(), 3);
 }
 
+TEST(Batcher, BetweenThePiecesOfALongJobOtherModelsHaveTheirTurn) {
+  Echo slow, other;
+  Gate gate;
+  Batcher batcher({.max_batch = 4});
+  const auto lane = batcher.lane(behind(gate, slow));
+  auto long_job = submit(batcher, lane, 100, 1001);
+  gate.entered.get_future().wait();
+  auto promise = std::make_shared<std::promise<std::size_t>>();
+  std::future<std::size_t> batches_before = promise->get_future();
+  ASSERT_TRUE(batcher.submit(batcher.lane(other.runner()), {rows_from(7, 1)}, 1,
+                             std::make_shared<Ticket>(), [&slow, promise](const Result&) {
+                               const std::lock_guard lock(slow.mutex);
+                               promise->set_value(slow.batches.size());
+                             }));
+  gate.open.set_value();
+  EXPECT_TRUE(long_job.get().outputs[0].same_bits(rows_from(100, 1001)));
+  EXPECT_LE(batches_before.get(), 3);
+}
+
 TEST(Batcher, WhatNobodyWaitsForIsNotComputed) {
   Echo echo;
   Gate gate;
@@ -146,6 +165,61 @@ TEST(Batcher, WhatNobodyWaitsForIsNotComputed) {
   EXPECT_THROW(dropped.get(), std::future_error);
   EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(batcher.waiting(), 0);
+}
+
+// Two rows fill a batch; without a second one, the first waits for an hour.
+TEST(Batcher, RowsThatNobodyWaitsForFillNoBatch) {
+  Echo echo;
+  Batcher batcher({.max_batch = 2, .max_delay = std::chrono::hours(1)});
+  const auto lane = batcher.lane(echo.runner());
+  const auto ticket = std::make_shared<Ticket>();
+  auto dropped = submit(batcher, lane, 0, 1, ticket);
+  ticket->give_up();
+  submit(batcher, lane, 1, 2).get();
+  auto first = submit(batcher, lane, 5, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // enough to begin too early
+  submit(batcher, lane, 6, 1).get();
+  first.get();
+  EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{2, 2}));
+}
+
+TEST(Batcher, AJobThatFailedIsComputedNoFurther) {
+  std::vector<std::int32_t> begun;
+  Batcher batcher({.max_batch = 4});
+  const auto lane = batcher.lane({.run =
+                                      [&](std::span<const Tensor> inputs) {
+                                        begun.push_back(inputs[0].values<std::int32_t>()[0]);
+                                        if (begun.back() >= 100)
+                                          throw std::runtime_error("a hundred");
+                                        return std::vector<Tensor>{inputs[0]};
+                                      },
+                                  .outputs = {Type{Dtype::kI32, {2}}},
+                                  .hash = hashes_of_numbers});
+  EXPECT_THROW(std::rethrow_exception(submit(batcher, lane, 100, 12).get().error),
+               std::runtime_error);
+  EXPECT_TRUE(submit(batcher, lane, 7, 1).get().outputs[0].same_bits(rows_from(7, 1)));
+  EXPECT_EQ(begun, (std::vector<std::int32_t>{100, 7}));
+}
+
+TEST(Batcher, SaysHowLongAJobWaitedAndWasComputed) {
+  constexpr std::chrono::milliseconds kPause{5};
+  const double pause = std::chrono::duration<double>(kPause).count();
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 1});
+  Batcher::Runner runner = behind(gate, echo);
+  runner.run = [&, run = runner.run](std::span<const Tensor> inputs) {
+    std::this_thread::sleep_for(kPause);
+    return run(inputs);
+  };
+  const auto lane = batcher.lane(runner);
+  auto computed = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  auto waited = submit(batcher, lane, 1, 1);
+  std::this_thread::sleep_for(kPause);
+  gate.open.set_value();
+  EXPECT_GE(computed.get().compute_seconds, pause);
+  EXPECT_GE(waited.get().queue_seconds, pause);
 }
 
 TEST(Batcher, AFullQueueTakesNoMore) {

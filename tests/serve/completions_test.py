@@ -27,8 +27,8 @@ PATH = "/v1/completions"
 CHAT = "/v1/chat/completions"
 
 
-def llama_folder(folder, context=48, vocabulary=508):
-    """A Llama of one block of numbers at random, as Hugging Face's folders have it, with a tokenizer."""
+def llama_folder(folder, context=48, vocabulary=508, spread=0.5):
+    """A Llama of one block of numbers at random, as Hugging Face's folders have it, with a tokenizer; its logits are of the size of `spread`."""
     folder.mkdir()
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(TESTS / "data/byte_pair" / name, folder)
@@ -44,7 +44,7 @@ def llama_folder(folder, context=48, vocabulary=508):
                         ("self_attn.o_proj", [width, width]), ("mlp.gate_proj", [inner, width]), ("mlp.up_proj", [inner, width]),
                         ("mlp.down_proj", [width, inner]), ("input_layernorm", [width]), ("post_attention_layernorm", [width])):
         shapes[f"model.layers.0.{name}"] = shape
-    tensors = {f"{name}.weight": (shape, [draw.gauss(0, 0.5) for _ in range(math.prod(shape))])
+    tensors = {f"{name}.weight": (shape, [draw.gauss(0, spread if name == "lm_head" else 0.5) for _ in range(math.prod(shape))])
                for name, shape in shapes.items()}
     (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
     return folder
@@ -160,6 +160,26 @@ class Answers(CompletionsTest):
         self.assertEqual(self.server.get("/v1/models/gpt").json()["object"], "model")
         self.refused(self.server.get("/v1/models/net"), 404)
 
+    def test_say_of_which_model_they_are(self):
+        answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5})
+        self.assertIn("model=" + answer.json()["system_fingerprint"] + ";", answer.headers["limpid-receipt"])
+
+    def test_have_sixteen_tokens_unless_asked_for_others(self):
+        asked = {"model": "gpt", "prompt": "the cat"}
+        self.assertEqual(self.server.post(PATH, asked).json()["usage"]["completion_tokens"], 16)
+        server = self.serve(self.models["gpt"], "--max-tokens", "5")
+        self.assertEqual(server.post(PATH, asked).json()["usage"]["completion_tokens"], 5)
+
+    def test_receipts_are_of_all_prompts_and_texts(self):
+        def hashes(prompt, n):
+            answer = self.server.post(PATH, {"model": "gpt", "prompt": prompt, "n": n, "seed": 4, "max_tokens": 12})
+            return re.fullmatch(r"model=\w+; input=(\w+); output=(\w+)", answer.headers["limpid-receipt"]).groups()
+
+        (one, text), (same, texts), (other, _) = hashes("the cat", 1), hashes("the cat", 2), hashes(["the cat", "the dog"], 1)
+        self.assertEqual(one, same)
+        self.assertNotEqual(text, texts)
+        self.assertNotEqual(one, other)
+
     def test_without_a_seed_tell_theirs(self):
         asked = {"model": "gpt", "prompt": "the", "max_tokens": 20}
         first, second = (self.server.post(PATH, asked).json() for _ in range(2))
@@ -171,6 +191,8 @@ class Answers(CompletionsTest):
         self.assertEqual(answer["seed"], 2**64 - 1)
         for choice, seed in zip(answer["choices"], (2**64 - 1, 0)):
             self.assertEqual(choice["text"], self.generated("gpt", "the cat", 9, seed))
+        again = self.text(self.server, prompt="the cat", max_tokens=9, seed=answer["seed"])
+        self.assertEqual(again, answer["choices"][0]["text"])
 
     def test_of_several_prompts_and_several_texts(self):
         answer = self.server.post(PATH, {"model": "gpt", "prompt": ["the cat", "the dog"], "n": 3, "seed": 5,
@@ -206,6 +228,14 @@ class Answers(CompletionsTest):
                 self.assertEqual(choices[-1]["finish_reason"], "stop")
                 tokens = [token for choice in choices for token in choice["logprobs"]["tokens"]]
                 self.assertEqual("".join(tokens), whole[:end])
+
+    def test_end_before_the_first_of_two_stops(self):
+        """One of them is the end of the other, so the same token completes both."""
+        whole = self.text(self.server, prompt="the cat", max_tokens=40, seed=11)
+        last = max(whole.index(c) for c in whole)  # no character before is the same
+        stops = [whole[last], whole[last - 1:last + 1]]
+        for stop in (stops, stops[::-1]):
+            self.assertEqual(self.text(self.server, prompt="the cat", max_tokens=40, seed=11, stop=stop), whole[:last - 1])
 
     def test_streamed_probabilities_are_those_of_the_text(self):
         """Two equal characters before a stop: of the second nothing is known to stay when the first is told."""
@@ -248,6 +278,16 @@ class Answers(CompletionsTest):
         for (_, logprob), token in zip(logprobs["top_logprobs"][0].items(), shown):
             self.assertAlmostEqual(math.exp(logprob), token["probability"], places=6)
         self.assertEqual(logprobs["token_logprobs"][0], max(logprobs["top_logprobs"][0].values()))
+
+    def test_probabilities_of_large_logits_are_numbers(self):
+        server = self.serve(llama_folder(self.folder / "large", spread=1000))
+        answer = server.post(PATH, {"model": "large", "prompt": "the fox", "max_tokens": 1, "temperature": 0, "logprobs": 5}).json()
+        logprobs = answer["choices"][0]["logprobs"]
+        self.assertEqual(len(logprobs["top_logprobs"][0]), 5)
+        for logprob in (*logprobs["top_logprobs"][0].values(), *logprobs["token_logprobs"]):
+            self.assertIsInstance(logprob, float)
+            self.assertLessEqual(logprob, 0)
+        self.assertGreater(logprobs["token_logprobs"][0], -math.log(508))
 
     def test_of_equally_probable_tokens_the_first_come_first(self):
         zero = self.folder / "zero"
@@ -398,6 +438,21 @@ class Limits(CompletionsTest):
             answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
             self.refused(answer, 503, "queue")
             self.assertEqual(answer.headers["retry-after"], "1")
+
+    def test_a_long_text_of_one_model_leaves_others_their_turn(self):
+        server = self.serve(self.models["charlm"], self.models["gpt"], "--max-tokens", "1000000000")
+        with server.connect() as first, server.connect(timeout=20) as second:
+            self.begin(server, first, stream=False)
+            self.until(server, 'limpid_texts{model="charlm"} 1')
+            body = json.dumps({"model": "gpt", "prompt": "the cat", "max_tokens": 5}).encode()
+            self.assertEqual(served.exchange(second, "POST", PATH, body).status, 200)
+
+    def test_the_log_has_the_size_of_a_stream(self):
+        path = self.folder / "log"
+        server = self.serve(self.models["gpt"], "--access-log", path)
+        answer = server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 20, "stream": True})
+        self.assertEqual(server.stop(), 0)
+        self.assertEqual(json.loads(path.read_text().splitlines()[0])["out"], len(answer.body))
 
     def test_those_that_left_are_in_the_queue_no_longer(self):
         server = self.long_server("--max-texts", "1")
@@ -666,6 +721,11 @@ class Receipts(CompletionsTest):
         self.answer.write_text(json.dumps(body))
         self.assertIn('the answer has "other"', self.error(1, *options, "--answer", self.answer))
         self.assertNotEqual(text, "other")
+        self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8, n=2)
+        body = json.loads(self.answer.read_text())
+        body["choices"].pop()
+        self.answer.write_text(json.dumps(body))
+        self.assertIn("no: 2 texts here, the answer has 1", self.error(1, *options, "--answer", self.answer))
         self.ask(CHAT, model="chat", messages=MESSAGES, seed=4, max_tokens=4, logprobs=True)
         body = json.loads(self.answer.read_text())
         body["choices"][0]["logprobs"]["content"][0]["logprob"] -= 1e-6

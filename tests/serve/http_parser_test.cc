@@ -107,6 +107,17 @@ TEST(RequestReader, ABodyTakesMemoryAsItComes) {
   EXPECT_EQ(reader.body_bytes(), 3);
 }
 
+// The limit of a body does not count what is around its chunks: here, a hundred bytes for each.
+TEST(RequestReader, ChunksAreNotMuchLargerThanTheirBody) {
+  const auto chunks = [](std::size_t count) {
+    std::string text = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (std::size_t i = 0; i < count; ++i) text += "1;" + std::string(100, 'x') + "\r\na\r\n";
+    return text + "0\r\n\r\n";
+  };
+  EXPECT_EQ(status_of(chunks(100)), 200);
+  EXPECT_EQ(status_of(chunks(1000)), 400);
+}
+
 TEST(RequestReader, AClientMayWaitForContinue) {
   const Limits limits;
   RequestReader reader(limits);

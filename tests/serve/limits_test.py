@@ -1,8 +1,10 @@
 """Limits, deadlines, tokens, logs, metrics, and how a server ends."""
 
+import datetime
 import json
 import re
 import resource
+import select
 import signal
 import struct
 import subprocess
@@ -81,6 +83,7 @@ class Limits(served.ServeTest):
         self.assertEqual(served.exchange(held[2], "GET", "/health").status, 200)
         with server.connect() as connection:
             self.assertIn(b"503 Service Unavailable", self.end_of(connection))
+        self.assertIn(b'limpid_requests_total{model="",code="503"} 1\n', served.exchange(held[2], "GET", "/metrics").body)
         for connection in held:
             connection.close()
         while True:  # the server sees the end in its own time
@@ -124,6 +127,18 @@ class Limits(served.ServeTest):
         server = self.serve(self.model, "--slack", "0.3")
         with server.connect() as connection:
             connection.sendall(served.request_bytes("POST", INFER, b" " * 1000)[:-10])
+            self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
+
+    def test_a_dripping_body_is_cut_off(self):
+        server = self.serve(self.model, "--slack", "0.5")
+        with server.connect() as connection:
+            connection.sendall(served.request_bytes("POST", INFER, b" " * 5000)[:-4000])
+            for _ in range(1000):
+                connection.sendall(b" ")
+                if select.select([connection], [], [], 0.01)[0]:
+                    break
+            else:
+                self.fail("it may go on for ever")
             self.assertTrue(self.end_of(connection).startswith(b"HTTP/1.1 408 "))
 
     def test_a_fast_beginning_allows_no_longer_pause(self):
@@ -216,7 +231,7 @@ class Waiting(served.ServeTest):
 class Token(served.ServeTest):
     def test_is_asked_of_all_but_probes(self):
         path = self.folder / "token"
-        path.write_text("correct-horse\n")
+        path.write_text("correct-horse\nThe first line counts.\n")
         server = self.serve(self.model, "--token-file", path)
         good = [("Authorization", "Bearer correct-horse")]
         for target in ("/v2", "/metrics", "/v2/models/net", "/nothing"):
@@ -265,6 +280,17 @@ class Log(served.ServeTest):
         self.assertEqual([(line["method"], line["target"]) for line in (requests[2], requests[4])], [("", ""), ("POST", "/v1/completions")])
         self.assertEqual((requests[0]["model"], requests[0]["rows"], requests[0]["client"]), ("net", 3, "127.0.0.1"))
         self.assertEqual(lines[-1]["event"], "drain")
+
+    def test_a_line_says_when_and_how_much(self):
+        path = self.folder / "log"
+        server = self.serve(self.model, "--access-log", path)
+        body = json.dumps(served.infer_json(ROW)).encode()
+        answer = server.post(INFER, body)
+        self.assertEqual(server.stop(), 0)
+        line = json.loads(path.read_text().splitlines()[0])
+        self.assertEqual((line["in"], line["out"]), (len(body), len(answer.body)))
+        written = datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
+        self.assertLess(abs(datetime.datetime.now(datetime.timezone.utc) - written), datetime.timedelta(minutes=10))
 
     def test_a_full_disk_keeps_nobody_from_an_answer(self):
         server = self.serve(self.model, "--access-log", "/dev/full")
@@ -337,8 +363,9 @@ class Origins(served.ServeTest):
         path.write_text("correct-horse\n")
         server = self.serve(self.model, "--allow-origin", self.PAGE[1], "--allow-origin", "https://example.org",
                             "--token-file", path)
-        answer = server.request("OPTIONS", INFER, b"", self.PREFLIGHT)
+        answer = server.request("OPTIONS", INFER, b"", [*self.PREFLIGHT, ("Access-Control-Request-Private-Network", "true")])
         self.assertEqual((answer.status, answer.body), (204, b""))
+        self.assertEqual(answer.headers["access-control-allow-private-network"], "true")
         self.assertEqual(answer.headers["access-control-allow-origin"], self.PAGE[1])
         self.assertEqual(answer.headers["access-control-allow-headers"], "content-type, authorization")
         self.assertIn("POST", answer.headers["access-control-allow-methods"])
@@ -391,6 +418,32 @@ class Ending(served.ServeTest):
             self.assertEqual((answer.status, answer.headers["connection"]), (200, "close"))
             with idle.makefile("rb") as stream:
                 self.assertEqual(stream.read(), b"")
+        self.assertEqual(server.process.wait(timeout=60), 0)
+
+    def test_a_request_that_has_begun_is_told_so(self):
+        server = self.serve()
+        expected = {"/health": (200, {"status": "draining"}), "/v2/health/ready": (503, {"ready": False})}
+        begun = {path: server.connect() for path in expected}
+        for path, connection in begun.items():
+            self.addCleanup(connection.close)
+            connection.sendall(served.request_bytes("GET", path, b"abc")[:-1])
+        while "limpid_body_bytes 4\n" not in server.get("/metrics").body.decode():
+            time.sleep(0.01)
+        server.process.send_signal(signal.SIGTERM)
+        while True:  # until it listens no longer
+            try:
+                server.connect().close()
+            except ConnectionResetError:
+                continue
+            except ConnectionRefusedError:
+                break
+        for path, connection in begun.items():
+            connection.sendall(b"c")
+            with connection.makefile("rb") as stream:
+                answer = served.read_answer(stream)
+                self.assertEqual((answer.status, answer.json()), expected[path])
+                self.assertEqual(stream.read(), b"")
+            connection.close()
         self.assertEqual(server.process.wait(timeout=60), 0)
 
     def test_a_second_signal_ends_it_at_once(self):

@@ -34,6 +34,16 @@ TEST(Metrics, ATokensTimeIsThatBetweenTwo) {
   EXPECT_NE(text.find("limpid_token_seconds_count{model=\"m\"} 1\n"), std::string::npos) << text;
 }
 
+TEST(Metrics, WaitingAndComputingAreTimedApart) {
+  Metrics metrics;
+  metrics.request({.model = "m", .queue_seconds = 1, .compute_seconds = 2}, 200, 4);
+  const std::string text = metrics.text({});
+  for (const char* const line :
+       {"limpid_request_seconds_sum{model=\"m\"} 4\n", "limpid_queue_seconds_sum{model=\"m\"} 1\n",
+        "limpid_compute_seconds_sum{model=\"m\"} 2\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+}
+
 TEST(Receipt, ReadsBack) {
   const Receipt receipt{.model = 1, .input = 0xfedcba9876543210, .output = ~std::uint64_t{0}};
   EXPECT_EQ(to_text(receipt),

@@ -1,7 +1,11 @@
 """The Open Inference Protocol v2, as its clients use it."""
 
+import datetime
+import email.utils
 import json
+import os
 import struct
+import time
 import unittest
 
 import served
@@ -127,6 +131,22 @@ class Protocol(served.ServeTest):
         head = json.loads(answer.body[:int(answer.headers["inference-header-content-length"])])
         self.assertEqual([o["name"] for o in head["outputs"]], ["out_i8", "out_f32"])
         self.assertTrue(answer.body.endswith(struct.pack("<2f", 0, 1)))
+        # What is said of all outputs counts for those that say nothing else.
+        request["parameters"] = {"binary_data_output": True}
+        request["outputs"] = [{"name": "out_i8"}, {"name": "out_f32", "parameters": {"binary_data": False}}]
+        answer = server.post("/v2/models/every/infer", request)
+        head = json.loads(answer.body[:int(answer.headers["inference-header-content-length"])])
+        self.assertEqual(head["outputs"][0]["parameters"], {"binary_data_size": 2})
+        self.assertEqual(head["outputs"][1]["data"], [0, 1])
+
+    def test_outputs_without_a_name_have_one(self):
+        text = "function two(%x: f32[2]) {\n  %0 = negate(%x) : f32[2]\n  return %x, %0\n}\n"
+        two = self.folder / "two.safetensors"
+        two.write_bytes(tool.file_of(tool.header_of({}, dict(tool.metadata_of(text), **{"limpid.inputs": "1"})), b""))
+        server = self.serve(two)
+        self.assertEqual([o["name"] for o in server.get("/v2/models/two").json()["outputs"]], ["output", "output.1"])
+        request = dict(served.infer_json(ROWS[:1]), outputs=[{"name": "output.1"}])
+        self.assertEqual(server.post("/v2/models/two/infer", request).json()["outputs"][0]["data"], [-1, 2])
 
     def test_head_and_other_methods(self):
         server = self.serve()
@@ -135,6 +155,34 @@ class Protocol(served.ServeTest):
         answer = server.get("/v2/models/net/infer")
         self.refused(answer, 405)
         self.assertEqual(answer.headers["allow"], "POST")
+
+    def test_a_head_has_the_length_of_its_body(self):
+        server = self.serve()
+        whole = server.get("/v2/models/net")
+        self.assertEqual(server.request("HEAD", "/v2/models/net").headers["content-length"], str(len(whole.body)))
+
+    def test_an_answer_has_its_date(self):
+        """That of its second, not of an answer before it."""
+        server, dates = self.serve(), set()
+        for _ in range(600):
+            text = server.get("/health").headers["date"]
+            date = email.utils.parsedate_to_datetime(text)
+            self.assertEqual(email.utils.format_datetime(date, usegmt=True), text)  # the day of the week, too
+            self.assertLess(abs(datetime.datetime.now(datetime.timezone.utc) - date), datetime.timedelta(minutes=10))
+            dates.add(date)
+            if len(dates) > 1:
+                return
+            time.sleep(0.1)
+        self.fail(f"the date stays {dates}")
+
+    def test_a_client_is_told_to_send_its_body(self):
+        body = json.dumps(served.infer_json(ROWS)).encode()
+        head = served.request_bytes("POST", "/v2/models/net/infer", body, [("Expect", "100-continue")])[:-len(body)]
+        with self.serve().connect(timeout=20) as connection, connection.makefile("rb") as stream:
+            connection.sendall(head)
+            self.assertEqual(served.read_answer(stream).status, 100)
+            connection.sendall(body)
+            self.assertEqual(served.read_answer(stream).status, 200)
 
 
 class Repository(served.ServeTest):
@@ -178,6 +226,32 @@ class Repository(served.ServeTest):
         self.assertEqual(server.post("/v2/repository/models/net/load", b"").status, 200)
         self.assertEqual(server.post("/v2/models/net/infer", served.infer_json(ROWS)).status, 200)
         self.refused(server.post("/v2/repository/models/other/load", b""), 404)
+
+    def test_every_version_is_loaded_and_unloaded(self):
+        other = self.folder / "other.safetensors"
+        other.write_bytes(self.model.read_bytes())
+        server = self.serve(f"b@2={other}", f"b@10={self.model}", "--allow-load")
+        self.assertEqual(server.post("/v2/repository/models/b/unload", b"").status, 200)
+        for version in (2, 10):
+            self.refused(server.get(f"/v2/models/b/versions/{version}"), 404)
+        self.assertEqual({m["reason"] for m in server.post("/v2/repository/index", b"").json()}, {"unloaded"})
+        # A bad one keeps none of the others out.
+        other.write_bytes(b"no model")
+        self.refused(server.post("/v2/repository/models/b/load", b""), 400)
+        self.assertEqual(server.get("/v2/models/b").json()["versions"], ["10"])
+
+    def test_without_a_model_that_is_wanted_the_server_is_not_ready(self):
+        server = self.serve(self.model, "--allow-load")
+        server.post("/v2/repository/models/net/unload", b"")
+        self.assertEqual(server.get("/v2/health/ready").status, 200)
+        away = self.folder / "away"
+        os.rename(self.model, away)
+        self.refused(server.post("/v2/repository/models/net/load", b""), 400)
+        answer = server.get("/v2/health/ready")
+        self.assertEqual((answer.status, answer.json()), (503, {"ready": False}))
+        os.rename(away, self.model)
+        self.assertEqual(server.post("/v2/repository/models/net/load", b"").status, 200)
+        self.assertEqual(server.get("/v2/health/ready").status, 200)
 
     def test_a_model_that_cannot_be_read_leaves_the_old_one(self):
         server = self.serve(self.model, "--allow-load")

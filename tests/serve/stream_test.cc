@@ -3,12 +3,14 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -74,6 +76,18 @@ class Client {
   void ask(const std::string& request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n") {
     EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
+  }
+  // Sends as much as the server and the system take before they take no more for a while.
+  std::size_t push(std::size_t most) {
+    constexpr int kWhile = 300;  // milliseconds
+    const std::string bytes(65'536, 'x');
+    std::size_t sent = 0;
+    for (pollfd one{fd_, POLLOUT, 0}; sent<most&& ::poll(&one, 1, kWhile)> 0;) {
+      const ssize_t size = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (size <= 0) break;
+      sent += static_cast<std::size_t>(size);
+    }
+    return sent;
   }
   // The bytes up to a text, or up to the end of the connection if it never comes.
   std::string read_to(const std::string& text) {
@@ -245,6 +259,20 @@ TEST(Stream, OfAClientThatReadsNothingIsCutOff) {
   // The system's buffers hold some megabytes besides the limit.
   EXPECT_LT(producer.parts.load() * 65536, std::size_t{64} << 20);
   EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
+}
+
+// What comes behind a request that takes long stays with the system, whose buffers hold some
+// megabytes.
+TEST(Stream, RequestsAheadOfAnAnswerTakeNoMemory) {
+  std::promise<std::shared_ptr<Answer>> asked;
+  Served server(
+      [&](const Request&, std::shared_ptr<Answer> answer) { asked.set_value(std::move(answer)); });
+  Client client(server);
+  client.ask();
+  std::shared_ptr<Answer> answer = asked.get_future().get();
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  EXPECT_LT(client.push(kMost), kMost);
+  answer.reset();  // ends the connection
 }
 
 TEST(Stream, ThatStandsStillIsCutOffAfterTheSlack) {

@@ -59,6 +59,20 @@ TEST_F(ViewCompare, OfSeveralBitsTheHighestIsNamed) {
   EXPECT_EQ(c.first->bit, 3);
 }
 
+TEST_F(ViewCompare, WhatOneModelHasAloneIsSaid) {
+  OpenModel more{.name = "more"};
+  more.model = session_->model("r0")->model;
+  more.model.params.set("extra", Tensor::scalar(1.0f));
+  const std::string id = session_->add(std::move(more))->id;
+  const Compared c = compare(*session_, {.model = "r0"}, {.model = id});
+  EXPECT_FALSE(c.same());
+  EXPECT_TRUE(c.only_a.empty());
+  EXPECT_EQ(c.only_b, std::vector<std::string>{"extra"});
+  const Compared back = compare(*session_, {.model = id}, {.model = "r0"});
+  EXPECT_EQ(back.only_a, std::vector<std::string>{"extra"});
+  EXPECT_TRUE(back.only_b.empty());
+}
+
 TEST_F(ViewCompare, AModelIsItself) {
   EXPECT_TRUE(compare(*session_, subject_of("r0", 4), subject_of("r0", 4)).same());
   const Compared other = compare(*session_, subject_of("r0", 4), subject_of("r0", 5));
@@ -86,6 +100,10 @@ TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
   EXPECT_EQ(d->differ, 2);
   EXPECT_EQ(d->largest_ulp, 2);
   EXPECT_FALSE(difference_of(Tensor::scalar(1.0f), Tensor::scalar(1.0f)));
+  const auto several =
+      difference_of(Tensor::from<float>({3}, {1, 2, 3}), Tensor::from<float>({3}, {5, 2, 4}));
+  ASSERT_TRUE(several);
+  EXPECT_EQ(several->largest, 4);
   const auto zeros = difference_of(Tensor::scalar(0.0f), Tensor::scalar(-0.0f));
   ASSERT_TRUE(zeros);
   EXPECT_EQ(zeros->largest, 0);
@@ -114,6 +132,13 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
   EXPECT_FALSE(again.detail->same());
   EXPECT_EQ(again.keys, std::vector<std::string>{"schedule.decay_factor"});
   EXPECT_EQ(by_log.compared, 28);
+  const auto loss = [&](const char* run, std::int64_t step) {
+    return session_->runs().log({.run = run}).steps.at(static_cast<std::size_t>(step - 1)).loss;
+  };
+  ASSERT_FALSE(by_log.growth.empty());
+  for (const ComparedRuns::Growth& g : by_log.growth)
+    EXPECT_EQ(g.difference, std::abs(loss("r1", g.step) - loss("r2", g.step)));
+  EXPECT_GT(by_log.growth.back().difference, 0);
   EXPECT_FALSE(compare_runs(*session_, "r1", "r1", true).first_step);
 }
 

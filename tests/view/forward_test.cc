@@ -1,7 +1,9 @@
 #include "limpid/view/forward.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -11,10 +13,15 @@
 #include "limpid/formats/model.h"
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
+#include "limpid/function/interpret.h"
 #include "limpid/inspect/neuron.h"
+#include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
+#include "limpid/train/evaluator.h"
+#include "limpid/train/run_setup.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/view/api.h"
+#include "limpid/view/data.h"
 #include "limpid/view/gradient.h"
 #include "limpid/view/graph.h"
 #include "tests/view/trained.h"
@@ -59,6 +66,51 @@ TEST_F(ViewForward, RowsAreThoseOfTrace) {
   EXPECT_EQ(forward.example->target, std::vector<double>{1});  // row i of moons is of class i mod 2
 }
 
+TEST_F(ViewForward, ValuesAskedForByNameAreThoseOfAll) {
+  const Forward all = view::forward(*session_, {.subject = example(5)});
+  const Forward some = view::forward(*session_, {.subject = example(5), .only = {"%1", "%x"}});
+  ASSERT_EQ(some.rows.size(), 2u);
+  const Json rows = to_json(all).at("rows"), found = to_json(some).at("rows");
+  for (const Json& row : found.elements()) {
+    const auto same = std::count(rows.elements().begin(), rows.elements().end(), row);
+    EXPECT_EQ(same, 1) << row.dump();
+  }
+  EXPECT_EQ(found.at(0).at("value").as_string(), "%1");
+}
+
+TEST_F(ViewForward, ExamplesAreOfThePartThatIsAskedFor) {
+  const auto open = session_->model("r0");
+  const Split split = load_data(open->data);
+  for (int again = 0; again < 2; ++again) {
+    const auto inputs = [&](const char* part) {
+      return session_->examples(*open, open->data, part)->inputs;
+    };
+    EXPECT_TRUE(inputs("train").same_bits(split.train.inputs));
+    EXPECT_TRUE(inputs("validation").same_bits(split.validation.inputs));
+    EXPECT_TRUE(
+        inputs("test").same_bits(load_examples(parse_data_spec(open->data), open->model).inputs));
+    EXPECT_FALSE(inputs("test").same_bits(inputs("validation")));
+  }
+}
+
+TEST_F(ViewForward, ExamplesToBrowseHaveTheirOwnTargets) {
+  const auto open = session_->model("r0");
+  const auto data = session_->examples(*open, open->data, "train");
+  const ShownExamples shown =
+      show_examples(*session_, {.model = "r0", .part = "train", .first = 3, .count = 4});
+  ASSERT_EQ(shown.examples.size(), 4u);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const ShownExample& one = shown.examples[static_cast<std::size_t>(i)];
+    EXPECT_EQ(one.index, 3 + i);
+    EXPECT_TRUE(one.values.same_bits(data->inputs_of(3 + i, 1)));
+    EXPECT_EQ(one.facts.target, to_doubles(data->targets_of(3 + i, 1)));
+  }
+  EXPECT_NE(shown.examples[0].facts.target, shown.examples[1].facts.target);
+  EXPECT_EQ(show_examples(*session_, {.model = "r0", .part = "train", .first = shown.data->size()})
+                .examples.size(),
+            0u);
+}
+
 TEST_F(ViewForward, NumbersAreTheSameInput) {
   const auto open = session_->model("r0");
   const Tensor x = inputs_of(*session_, 3).at(data_input(open->model).name);
@@ -89,6 +141,33 @@ TEST_F(ViewForward, NeuronIsThatOfTrace) {
   EXPECT_NEAR(sum + *n.neuron.bias, n.neuron.z, 1e-5);
   EXPECT_EQ(n.source, "layers.0");
   EXPECT_EQ(n.neurons, 2);
+  EXPECT_TRUE(n.names.empty());
+  // The first layer's terms are the columns of the data.
+  EXPECT_EQ(neuron(*session_, {.subject = example(5), .layer = "layers.0"}).names,
+            (std::vector<std::string>{"x", "y"}));
+}
+
+// Beyond some million operations a plan computes the values.
+TEST_F(ViewForward, ALargeModelHasTheValuesOfTheInterpreter) {
+  const nn::Mlp net = nn::mlp({2, 1500, 1500, 2}, relu);
+  const Function f = net.function();
+  const Params params = net.init(Key(1));
+  std::vector<Tensor> inputs;
+  for (const Input& i : f.inputs())
+    inputs.push_back(params.find(i.name) ? params.at(i.name) : Tensor::from<float>({2}, {1, -2}));
+  std::vector<Tensor> expected = inputs;
+  interpret(f, inputs,
+            [&](const Node&, std::size_t, const Tensor& value) { expected.push_back(value); });
+  const std::vector<Tensor> values = session_->values(f, inputs);
+  ASSERT_EQ(values.size(), expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    EXPECT_TRUE(values[i].same_bits(expected[i])) << i;
+}
+
+TEST(ViewProbabilities, OfLabelsAreEachItsOwn) {
+  const auto logits = Tensor::from<float>({2, 3}, {9, 9, 9, 0, 0, 1000});
+  EXPECT_EQ(probabilities_of_last(Task::kMultiLabel, logits), (std::vector<float>{0.5, 0.5, 1}));
+  EXPECT_EQ(probabilities_of_last(Task::kClassification, logits), (std::vector<float>{0, 0, 1}));
 }
 
 TEST_F(ViewForward, EditsShowInEverythingBehindThem) {
@@ -105,6 +184,13 @@ TEST_F(ViewForward, EditsShowInEverythingBehindThem) {
       EXPECT_TRUE(row.values->elements.same_bits(bias));
     }
   }
+}
+
+TEST_F(ViewForward, AnEditOfOneNumberChangesOne) {
+  Subject subject = example(2);
+  subject.changes.push_back({.edit = parse_edit("%1[5] = 123")});
+  const Forward f = forward(*session_, {.subject = subject, .only = {"%1"}, .compare = true});
+  EXPECT_EQ(f.rows.at(0).changed, 1);
 }
 
 TEST_F(ViewForward, PatchedWithAnotherExampleItAnswersAsThatOne) {
@@ -154,8 +240,62 @@ TEST_F(ViewForward, GradientOfAnOutputByThatOutputIsOne) {
   EXPECT_EQ(g.rows[1].value, "%1");
   EXPECT_TRUE(g.rows[1].values->elements.same_bits(weight.rows(1, 1).reshape({8})));
   EXPECT_EQ(g.rows[1].from.at(0).op, "linear");
+  EXPECT_EQ(g.rows[0].layer, "layers.1");
+  EXPECT_EQ(g.rows[0].op, "linear");
   EXPECT_THROW(gradient(*session_, {.subject = example(4), .output = 2}), Error);
   EXPECT_THROW(gradient(*session_, {.subject = example(4), .target = {{5}}}), Error);
+  EXPECT_THROW(gradient(*session_, {.subject = example(4), .target = {{2}}}), Error);
+}
+
+TEST_F(ViewForward, TheGradientOfARequestIsOfItsTarget) {
+  for (const int target : {0, 1})
+    for (const char* const form : {"{}", "[{}]"}) {
+      const std::string list = fmt::format(fmt::runtime(form), target);
+      const std::string answer = view::answer(
+          *session_, "gradient",
+          R"({"model": "r0", "input": {"index": 4}, "of": {"loss": {"target": )" + list + "}}}");
+      const Gradients expected =
+          gradient(*session_, {.subject = example(4), .target = {{static_cast<double>(target)}}});
+      EXPECT_EQ(answer, to_json(expected).dump({.replace_invalid = true}));
+    }
+}
+
+// An op that takes a value twice is one op.
+TEST_F(ViewForward, AGradientComesOnceFromEachOp) {
+  OpenModel open{.name = "square"};
+  open.model.function = trace("square", {{"x", f32({2})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * in[0]};
+  });
+  const std::string id = session_->add(std::move(open))->id;
+  const Gradients g =
+      gradient(*session_, {.subject = {id, InputSpec{InputSpec::Numbers{{3, 5}}}}, .output = 0});
+  ASSERT_EQ(g.rows.back().value, "%x");
+  EXPECT_EQ(g.rows.back().from.size(), 1u);
+  EXPECT_TRUE(g.rows.back().values->elements.same_bits(Tensor::from<float>({2}, {6, 0})));
+}
+
+// Whose errors are measured in the scale of its targets.
+TEST_F(ViewForward, TheLossOfARegressionIsThatOfItsEvaluation) {
+  std::ofstream file(folder_ / "table.csv");
+  file << "a,b\n";
+  for (int i = 0; i < 60; ++i) file << i << ',' << 50 * i << '\n';
+  file.close();
+  train::TrainConfig config;
+  config.data = "csv:" + (folder_ / "table.csv").string() + ",target=b";
+  config.hidden = {4};
+  config.epochs = 1;
+  train::Run run(config, {.folder = folder_ / "regression"});
+  run.train();
+  session_->runs().add(folder_ / "regression");
+  const auto open = session_->model("r1");
+  const train::RunSetup setup(config, train::load_data(config));
+  const double loss =
+      train::Evaluator(setup.problem, setup.data.train.rows(7, 1))(open->model.params)
+          .metrics.at("loss");
+  const Subject seventh{
+      .model = "r1",
+      .input = InputSpec{InputSpec::Example{.data = "", .part = "train", .index = 7}}};
+  EXPECT_NEAR(gradient(*session_, {.subject = seventh}).value.value, loss, 1e-4 * loss);
 }
 
 TEST_F(ViewForward, GradientsAreThoseOfASessionThatKeepsNothing) {
@@ -280,6 +420,65 @@ TEST_F(ViewForward, WrongRequestsAreOneSentence) {
   EXPECT_THROW(answer(*session_, "forward",
                       R"({"model": "r0", "input": {"index": 0}, "edits": [)" + edits + "]}"),
                Error);
+}
+
+TEST_F(ViewForward, NumbersFitTheInputsDtype) {
+  const auto of = [&](Dtype dtype, double number) {
+    OpenModel open{.name = "whole", .origin = Origin::kDropped};
+    open.model.function = trace("whole", {{"x", {dtype, {}}}}, [](std::span<const Value> in) {
+      return std::vector<Value>{cast(in[0], Dtype::kF64)};
+    });
+    const std::string id = session_->add(std::move(open))->id;
+    const Subject subject{id, InputSpec{InputSpec::Numbers{{number}}}};
+    const Forward f = forward(*session_, {.subject = subject, .only = {"%0"}});
+    session_->close(id);
+    return f.rows.at(0).values->elements.values<double>()[0];
+  };
+  EXPECT_EQ(of(Dtype::kI8, -128), -128);
+  EXPECT_EQ(of(Dtype::kU8, 255), 255);
+  EXPECT_EQ(of(Dtype::kI32, 2147483647), 2147483647);
+  EXPECT_THROW(of(Dtype::kI8, 128), Error);
+  EXPECT_THROW(of(Dtype::kU8, 256), Error);
+  EXPECT_THROW(of(Dtype::kU8, -1), Error);
+  EXPECT_THROW(of(Dtype::kI32, 2147483648), Error);
+  EXPECT_THROW(of(Dtype::kI32, 1.5), Error);
+}
+
+TEST_F(ViewForward, AModelIsDescribed) {
+  const auto described = [&](std::int64_t inputs) {
+    const nn::Mlp net = nn::mlp({inputs, 2}, relu);
+    OpenModel open{.name = "net"};
+    open.model = {net.function(), net.init(Key(1)), ""};
+    return model_json(open);
+  };
+  const Json square = described(64), line = described(63);
+  EXPECT_EQ(square.at("picture").dump(), R"({"height":8,"width":8})");
+  EXPECT_TRUE(line.at("picture").is_null());
+  EXPECT_EQ(square.at("parameters").as_integer(), 64 * 2 + 2);
+  EXPECT_EQ(square.at("bytes").as_integer(), 4 * (64 * 2 + 2));
+  // Two ops of one scope are told apart.
+  OpenModel twice{.name = "twice"};
+  twice.model.function =
+      trace("twice", {{"w", f32({2, 2})}, {"x", f32({2})}}, [](std::span<const Value> in) {
+        const Builder::Scope scope(in[0].builder(), "block");
+        return std::vector<Value>{linear(linear(in[1], in[0]), in[0])};
+      });
+  EXPECT_EQ(model_json(twice).at("layers").dump(), R"(["%0","%1"])");
+}
+
+TEST_F(ViewForward, WhatIsNamedStaysOpenAndTheRestIsBounded) {
+  const std::string path = (folder_ / "moons/model.safetensors").string();
+  const std::string table = "csv:" + path + ",target=a";
+  Session session({.paths = {path}, .data = {table}, .limits = {.models = 2}});
+  EXPECT_THROW(session.close("m0"), Error);
+  EXPECT_EQ(session.model("m0")->origin, Origin::kNamed);
+  for (int i = 0; i < 2; ++i)
+    session.add({.origin = Origin::kDropped, .model = session.model("m0")->model});
+  EXPECT_THROW(session.add({.origin = Origin::kDropped}), Error);
+  session.close("m1");
+  EXPECT_NO_THROW(session.add({.origin = Origin::kDropped}));
+  EXPECT_NO_THROW(session.check_data(table));
+  EXPECT_THROW(session.check_data("csv:" + path + ",target=b"), Error);
 }
 
 TEST_F(ViewForward, DroppedFilesAreRead) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
 #include "limpid/core/error.h"
 #include "limpid/data/generate.h"
+#include "limpid/view/api.h"
 #include "limpid/view/forward.h"
 #include "tests/view/trained.h"
 
@@ -63,6 +65,60 @@ TEST_F(ViewLanguage, TheLastBlockSaysWhatTheModelSays) {
   // The forward pass says the same.
   const Forward f = forward(*session_, {.subject = text("to be or")});
   EXPECT_EQ(*f.spoken.chosen, l.next.front().token.id);
+}
+
+TEST_F(ViewLanguage, TheLensIsOnTheLastTokens) {
+  const Language l = language(*session_, {.subject = text("to be or"), .lens = 3});
+  const Language all = language(*session_, {.subject = text("to be or"), .lens = 100});
+  for (std::size_t b = 0; b < l.blocks.size(); ++b) {
+    ASSERT_EQ(l.blocks[b].lens.size(), 3u);
+    for (std::size_t t = 0; t < 3; ++t)
+      for (std::size_t i = 0; i < 3; ++i) {
+        const ShownBlock::Guess &few = l.blocks[b].lens[t][i],
+                                &whole = all.blocks[b].lens[5 + t][i];
+        EXPECT_EQ(few.token.id, whole.token.id);
+        EXPECT_NEAR(few.probability, whole.probability, 1e-6);
+      }
+  }
+}
+
+TEST_F(ViewLanguage, ProbabilitiesAreThoseOfTheSampling) {
+  const Language l =
+      language(*session_, {.subject = text("to be"), .sampling = {.temperature = 0.5, .top_k = 3}});
+  for (std::size_t i = 0; i < l.next.size(); ++i) EXPECT_EQ(l.next[i].kept, i < 3);
+  EXPECT_NEAR(l.next[0].probability / l.next[1].probability,
+              std::exp((l.next[0].logit.value - l.next[1].logit.value) / 0.5), 1e-4);
+}
+
+TEST_F(ViewLanguage, ARequestHasItsSampling) {
+  const auto kept = [&](const std::string& sampling) {
+    const Json said = Json::parse(answer(
+        *session_, "language",
+        R"({"model": "r1", "input": {"text": "to be"}, "temperature": 2, )" + sampling + "}"));
+    const Json::Array& next = said.at("next").elements();
+    return std::count_if(next.begin(), next.end(),
+                         [](const Json& n) { return n.at("kept").as_bool(); });
+  };
+  EXPECT_EQ(kept(R"("top_p": 1e-6)"), 1);
+  EXPECT_EQ(kept(R"("top_k": 4)"), 4);
+}
+
+TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
+  const Generated all =
+      generate(*session_, {.model = "r1", .text = "to be", .seed = 9, .count = 6}, 0);
+  const Json said = Json::parse(
+      answer(*session_, "generate", R"({"model": "r1", "text": "to be", "seed": 9, "count": 6})"));
+  ASSERT_EQ(all.added, 6u);
+  ASSERT_EQ(said.at("added").size(), 6u);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(said.at("added").at(i).at("id").as_integer(), all.tokens[5 + i].id);
+  EXPECT_EQ(said.at("tokens").size(), 11u);
+}
+
+// A text's examples are as long as the run's context.
+TEST_F(ViewLanguage, ExamplesAreThoseOfTheRun) {
+  const auto open = session_->model("r1");
+  EXPECT_EQ(session_->examples(*open, open->data, "train")->input_type().shape, (Shape{16}));
 }
 
 TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <initializer_list>
 #include <string>
 
 #include "limpid/core/error.h"
 #include "limpid/formats/model.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/train/evaluator.h"
 #include "limpid/train/run.h"
+#include "limpid/train/run_setup.h"
 
 namespace limpid::view {
 namespace {
@@ -61,14 +65,82 @@ TEST(ViewPlayground, TheSurfaceIsWhatTheModelSays) {
   config.steps = 5;
   train::Run run(config);
   run.train();
-  const auto corner = Tensor::from<float>({1, 2}, {1, 2});
-  const Tensor logits = predict(run.model(), corner);
-  const float a = logits.values<float>()[0], b = logits.values<float>()[1];
-  const float p = s.values.values<float>()[17];  // of class 1 at the last point
-  EXPECT_NEAR(p, 1 / (1 + std::exp(a - b)), 1e-6);
   ASSERT_EQ(s.units.size(), 2u);
-  EXPECT_EQ(s.units[0].values.shape(), (Shape{6, 9}));
+  ASSERT_EQ(s.units[0].values.shape(), (Shape{6, 9}));
   EXPECT_EQ(s.units[1].values.shape(), (Shape{4, 9}));
+  const auto weight = played.params.at("layers.0.weight").values<float>();
+  const auto bias = played.params.at("layers.0.bias").values<float>();
+  for (std::size_t point = 0; point < 9; ++point) {  // row by row, y0 first
+    const float x = static_cast<float>(point % 3) - 1, y = static_cast<float>(point / 3);
+    const Tensor logits = predict(run.model(), Tensor::from<float>({1, 2}, {x, y}));
+    const float a = logits.values<float>()[0], b = logits.values<float>()[1];
+    const float p = s.values.values<float>()[2 * point + 1];  // of class 1
+    EXPECT_NEAR(p, 1 / (1 + std::exp(a - b)), 1e-6) << point;
+    for (std::size_t unit = 0; unit < 6; ++unit)
+      EXPECT_NEAR(s.units[0].values.values<float>()[9 * unit + point],
+                  std::tanh(weight[2 * unit] * x + weight[2 * unit + 1] * y + bias[unit]), 1e-6);
+  }
+}
+
+TEST(ViewPlayground, LossesAreOfTheirSets) {
+  Playground ground;
+  const Played played = ground.play({.config = moons(), .steps = 20});
+  const train::TrainConfig config = train_config_of(moons(), "moons:0,count=100");
+  const train::RunSetup setup(config, train::load_data(config));
+  const Dataset& other = setup.data.test.size() > 0 ? setup.data.test : setup.data.validation;
+  const auto evaluated = [&](const Dataset& data) {
+    return train::Evaluator(setup.problem, data)(played.params).metrics;
+  };
+  EXPECT_EQ(played.loss, evaluated(setup.data.train).at("loss"));
+  EXPECT_EQ(played.accuracy, evaluated(setup.data.train).at("accuracy"));
+  EXPECT_EQ(played.test_loss, evaluated(other).at("loss"));
+  EXPECT_EQ(played.test_accuracy, evaluated(other).at("accuracy"));
+  EXPECT_NE(played.loss, played.test_loss);
+}
+
+TEST(ViewPlayground, PointsAreOfTheirSets) {
+  PlayConfig config = moons();
+  config.data = "sine";  // each point has its own target
+  const Split data = train::load_data(train_config_of(config, "sine:0,count=100"));
+  const Dataset& other = data.test.size() > 0 ? data.test : data.validation;
+  const PlayPoints points = Playground().points(config);
+  EXPECT_TRUE(points.inputs.same_bits(data.train.inputs));
+  EXPECT_TRUE(points.targets.same_bits(data.train.targets));
+  EXPECT_TRUE(points.test_inputs.same_bits(other.inputs));
+  EXPECT_TRUE(points.test_targets.same_bits(other.targets));
+}
+
+TEST(ViewPlayground, EveryChoiceCounts) {
+  Playground ground;
+  const auto hash = [&](const PlayConfig& config) {
+    return ground.play({.config = config, .steps = 20}).hash;
+  };
+  PlayConfig all = moons();
+  all.l2 = 0.5;
+  all.dropout = 0.25;
+  all.noise = 0.4;
+  all.activation = "relu";
+  all.optimizer = "adamw";
+  all.rate = 0.02;
+  all.batch = 16;
+  all.hidden = {5};
+  const Played played = ground.play({.config = all, .steps = 20});
+  EXPECT_EQ(ground.take_away(all, played.state, 0).command,
+            "limpid train --data moons:0,count=100,noise=0.4 --hidden 5 --activation relu "
+            "--optimizer adamw --lr 0.02 --schedule constant --warmup 0 --dropout 0.25 "
+            "--weight-decay 0.5 --batch 16 --seed 3 --steps 20 --out play");
+  const PlayConfig none = moons();
+  for (const auto& choose : std::initializer_list<std::function<void(PlayConfig&)>>{
+           [&](PlayConfig& c) { c.l2 = none.l2; }, [&](PlayConfig& c) { c.dropout = none.dropout; },
+           [&](PlayConfig& c) { c.noise = none.noise; },
+           [&](PlayConfig& c) { c.activation = none.activation; },
+           [&](PlayConfig& c) { c.optimizer = none.optimizer; },
+           [&](PlayConfig& c) { c.rate = none.rate; }, [&](PlayConfig& c) { c.batch = none.batch; },
+           [&](PlayConfig& c) { c.seed = none.seed + 1; }}) {
+    PlayConfig other = all;
+    choose(other);
+    EXPECT_NE(hash(other), played.hash);
+  }
 }
 
 TEST(ViewPlayground, WeightsMoveByHand) {

@@ -132,6 +132,30 @@ TEST_F(ViewRuns, OfALongLogSomeLinesComeAtFirst) {
   EXPECT_EQ(later.samples.size(), 996u);
 }
 
+TEST_F(ViewRuns, ThePageGetsEachNumberOfAStepUnderItsName) {
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  const Json document = to_json(all);
+  const Json& columns = document.at("steps");
+  ASSERT_EQ(columns.at("step").size(), all.steps.size());
+  for (std::size_t i = 0; i < all.steps.size(); ++i) {
+    EXPECT_EQ(columns.at("step").at(i).as_integer(), all.steps[i].step);
+    EXPECT_EQ(columns.at("epoch").at(i).as_integer(), all.steps[i].epoch);
+    EXPECT_EQ(columns.at("loss").at(i).as_number(), all.steps[i].loss);
+    EXPECT_EQ(columns.at("learning_rate").at(i).as_number(), all.steps[i].learning_rate);
+    EXPECT_EQ(columns.at("gradient_norm").at(i).as_number(), all.steps[i].gradient_norm);
+  }
+}
+
+TEST_F(ViewRuns, ALogSaysWhetherAllItsStepsAreThere) {
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  EXPECT_FALSE(all.thinned);
+  EXPECT_EQ(all.total_steps, 28);
+  const LogDelta some = session_->runs().log({.run = "r0", .most = 8});
+  EXPECT_TRUE(some.thinned);
+  EXPECT_EQ(some.total_steps, 28);
+  EXPECT_LE(some.steps.size(), 8u);
+}
+
 TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
   const LogDelta all = session_->runs().log({.run = "r0"});
   train::TrainConfig config = moons_config();
@@ -242,6 +266,36 @@ TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   EXPECT_EQ(session_->model(id)->hash, hash_of_model(other.model()));
 }
 
+TEST_F(ViewRuns, ARunThatTrainsEndsWithItsSession) {
+  Json config = train::to_json(moons_config());
+  config["epochs"] = 100'000'000;  // it does not end by itself
+  const std::string id = session_->runs().start("endless", config);
+  session_.reset();
+  Session later({.paths = {(folder_ / "runs/endless").string()}});
+  EXPECT_EQ(later.runs().state("r0"), RunState::kStopped);
+}
+
+TEST_F(ViewRuns, ItsModelIsTheOneInItsFolderNow) {
+  const auto before = session_->model("r0");
+  EXPECT_EQ(session_->model("r0"), before);
+  train::TrainConfig other = moons_config();
+  other.seed = 9;
+  train::Run run(other, {.folder = folder_ / "moons", .overwrite = true});
+  run.train();
+  EXPECT_EQ(session_->model("r0")->hash, hash_of_model(run.model()));
+  EXPECT_NE(session_->model("r0")->hash, before->hash);
+}
+
+TEST_F(ViewRuns, FewStepsStayOpen) {
+  for (std::int64_t step = 0; step < 20; ++step) session_->runs().at("r0", step);
+  std::vector<std::string> open;
+  for (const auto& model : session_->models())
+    if (model->origin == Origin::kStep) open.push_back(model->id);
+  ASSERT_EQ(open.size(), 16u);
+  EXPECT_EQ(open.front(), "r0@4");
+  EXPECT_EQ(open.back(), "r0@19");
+}
+
 TEST_F(ViewRuns, OnlyWhatFitsTheStateIsDone) {
   Runs& runs = session_->runs();
   Json config = train::to_json(moons_config());
@@ -286,6 +340,18 @@ TEST_F(ViewRuns, WhatCannotBeResumedSaysWhy) {
   train::Run trains(other, {.folder = folder_ / "other", .overwrite = true});
   trains.start();
   refused(id, "another run is writing");
+}
+
+// A page that may train reads no folder that nobody named.
+TEST_F(ViewRuns, NoTokenizerOfAFolder) {
+  Json config = train::to_json(moons_config());
+  config["tokenizer"] = "bpe:/etc";
+  try {
+    session_->runs().start("a", config);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "tokenizer: one from a folder is not allowed here");
+  }
 }
 
 TEST_F(ViewRuns, NothingIsStartedWhereNoFolderIsNamed) {
