@@ -64,6 +64,11 @@ TEST(Grad, RefusesWhatHasNone) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
                             })),
             "grad of 'f': input 'x' is i32[], expected f32 or f64");
+  const Function counted = trace("f", {{"x", {Dtype::kF32, {}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kI32)};
+  });
+  EXPECT_EQ(complaint(counted), "grad of 'f': the loss is i32[], expected f32 or f64");
+  EXPECT_THROW(grad(scalar_function([](Value x) { return exp(x); }), {1}), Error);
 }
 
 TEST(Vjp, IsTheTransposedJacobian) {
@@ -136,6 +141,7 @@ TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   const Function bound = bind(net.function(), params);
   ASSERT_EQ(bound.inputs().size(), 1u);
   EXPECT_EQ(bound.inputs()[0].name, "x");
+  EXPECT_EQ(bound.outputs()[0].name, "logits");
   EXPECT_THROW(bind(net.function(), {{"layers.9.weight", Tensor()}}), Error);
   EXPECT_THROW(bind(net.function(), {{"layers.0.bias", Tensor()}}), Error);
 }
