@@ -5,6 +5,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/bind.h"
@@ -34,6 +35,20 @@ TEST(Grad, OfGradOfGrad) {
     f = grad(f, {0});
     EXPECT_EQ(at(f, 2), expected) << to_text(f);
   }
+}
+
+TEST(Grad, NamesWhatItGives) {
+  const Function f =
+      trace("f", {{"x", kScalar}, {"y", kScalar}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[1]}; }, {"loss"});
+  const auto names = [](const Function& g) {
+    std::vector<std::string> all;
+    for (const Output& o : g.outputs()) all.push_back(o.name);
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(grad(f, {1})), Names{"grad.y"});
+  EXPECT_EQ(names(value_and_grad(f, {1, 0})), (Names{"loss", "grad.y", "grad.x"}));
 }
 
 TEST(Grad, IsZeroWhereNothingDepends) {
@@ -214,9 +229,14 @@ TEST(Interpret, SaysWhetherTheShapeOrTheDtypeIsAnother) {
   EXPECT_EQ(code_of(Tensor::zeros({Dtype::kF32, {}})), ErrorCode::kDtype);
 }
 
+// Bodies have compositions, too.
 TEST(Expand, LeavesPrimitives) {
-  const Function f = expand(nn::mlp({2, 3, 1}, gelu).function());
-  for (const Node& node : f.nodes()) EXPECT_TRUE(node.op->is_primitive()) << node.op->name;
+  std::vector<Function> functions{nn::mlp({2, 3, 1}, gelu).function()};
+  for (const Op* op : all_ops())
+    for (const Example& e : op->examples()) functions.push_back(function_of(*op, e));
+  for (const Function& f : functions)
+    for (const Node& node : expand(f).nodes())
+      EXPECT_TRUE(node.op->is_primitive()) << node.op->name << " of " << f.name();
 }
 
 }  // namespace

@@ -359,6 +359,21 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
             "every known remedy is already in use or was tried in an earlier run");
 }
 
+// Momentum adds the steps up: what it may be is so much less.
+TEST(Doctor, RecommendsALowerRateWhereThereIsMomentum) {
+  const auto fix = [](double momentum) {
+    RunLog log = diverged();
+    log.run.config["optimizer"] = Json{{"name", "sgd"}, {"lr", 0.1}, {"momentum", momentum}};
+    log.probes = {{0, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, 20}}, {}}}}};
+    for (const Finding& f : diagnose(log))
+      if (f.rule == "loss_exploding") return f.fix;
+    return std::string();
+  };
+  // The root of the usual 0.05 times 0.1 * 0.02 / 20, and a tenth of that.
+  EXPECT_EQ(fix(0), "--lr 0.0022, or --clip-norm 1.0");
+  EXPECT_EQ(fix(0.9), "--lr 0.00071, or --clip-norm 1.0");
+}
+
 TEST(Doctor, NoTwoFindingsMoveTheSameKey) {
   // The validation loss rises because the few rows are memorised, and some steps have loss spikes.
   std::vector<double> losses(200, 1);
