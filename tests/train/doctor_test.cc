@@ -374,6 +374,17 @@ TEST(Doctor, RecommendsALowerRateWhereThereIsMomentum) {
   EXPECT_EQ(fix(0.9), "--lr 0.00071, or --clip-norm 1.0");
 }
 
+// A usual rate would not do where the steps are a million times too small.
+TEST(Doctor, RecommendsAHigherRateWhereNothingMoves) {
+  RunLog log = with_losses(std::vector<double>(200, 1));
+  log.run.config = Json{{"optimizer", Json{{"name", "adam"}, {"lr", 0.1}}}};
+  log.probes = {{0, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, 1e-6}}, {}}}}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].rule, "loss_flat");
+  EXPECT_EQ(found[0].fix, "--lr 1.4");  // the root of the usual 0.001 times 0.1 * 0.02 / 1e-6
+}
+
 TEST(Doctor, NoTwoFindingsMoveTheSameKey) {
   // The validation loss rises because the few rows are memorised, and some steps have loss spikes.
   std::vector<double> losses(200, 1);
