@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "limpid/data/byte_pair.h"
+#include "limpid/data/pretrained.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -99,6 +100,15 @@ TEST(Chat, DefinesToolsAndDocumentsThatAreNotThere) {
   const Model model{Function(), {}, config.dump()};
   EXPECT_EQ(text_of(Chat::of(model)->prompt(Tokenizer::byte_pair(rules_with({})), Json::array())),
             "True True True");
+}
+
+// `limpid convert` says so.
+TEST(Chat, IsLostWhereAModelIsWrittenAsAFolderOfHuggingFace) {
+  const auto lost = [](const Json& config) {
+    return lost_in_pretrained({Function(), {}, config.dump()});
+  };
+  EXPECT_EQ(lost({{"chat", Json::object()}}), std::vector<std::string>{"the chat template"});
+  EXPECT_EQ(lost(Json::object()), std::vector<std::string>{});
 }
 
 TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
