@@ -285,5 +285,17 @@ TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
   EXPECT_EQ(tokenizer.marks(), Tokenizer::Marks{});
 }
 
+// Texts begin and end with the marks, so that others are other tokenizers.
+TEST(BytePair, TokenizersAreEqualByTheirMarksToo) {
+  const auto with = [](Tokenizer::Marks marks) {
+    return Tokenizer::byte_pair(rules_with({"aa"}, {{"a", "a"}}), marks);
+  };
+  const Tokenizer both = with({1, 2});
+  EXPECT_EQ(both, with({1, 2}));
+  EXPECT_EQ(both, Tokenizer::from_config(both.config()));
+  for (const Tokenizer::Marks& marks : {Tokenizer::Marks{}, {1, {}}, {{}, 2}, {2, 1}, {1, 1}})
+    EXPECT_FALSE(both == with(marks));
+}
+
 }  // namespace
 }  // namespace limpid

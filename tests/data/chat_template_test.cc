@@ -142,6 +142,24 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
   EXPECT_EQ(rendered("[{{ '\u3000 \u00a0x\u2003\t' | trim }}]"), "[x]");
 }
 
+TEST(ChatTemplate, NumbersAndTextsAtTheirEdgesAreJinjas) {
+  // Quotients are rounded down, remainders have the sign of the divisor.
+  EXPECT_EQ(rendered("{{ 7 // 2 }} {{ -7 // 2 }} {{ 7 // -2 }} {{ -7 // -2 }} {{ -6 // 2 }} "
+                     "{{ 7 % -3 }} {{ -7 % -3 }}"),
+            "3 -4 -4 3 -3 -2 -1");
+  EXPECT_EQ(rendered("{{ 1 <= 1 }} {{ 2 <= 1 }} {{ 1 >= 1 }} {{ 1 < 1 }} {{ 'a' <= 'a' }}"),
+            "True False True False True");
+  // Python's white space has more characters than C's.
+  EXPECT_EQ(rendered("[{{ '\x1c\x1d x\x1e\x1f' | trim }}]"), "[x]");
+  EXPECT_EQ(rendered(R"([{{ 'a\r\n\tb' }}])"), "[a\r\n\tb]");
+  EXPECT_EQ(rendered("a\rb\r\nc\r"), "a\nb\nc");
+  // Python has the quotient of these, a template has no number for it.
+  for (const char* const sign : {"//", "%"})
+    expect_error(ErrorCode::kInvalidArgument, "the result is not a 64-bit integer", [&] {
+      rendered(fmt::format("{{{{ (-9223372036854775807 - 1) {} -1 }}}}", sign));
+    });
+}
+
 // What make_chat_templates.py wrote.
 TEST(ChatTemplate, TextsAreJinjas) {
   const Tensor file =
@@ -195,6 +213,9 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{{ messages[0].__class__ }}", "the attribute '__class__'");
   unsupported("{{ 1 < 2 < 3 }}", "a chained comparison");
   unsupported("{{ 1.5 }}", "a number that is not an integer");
+  unsupported("{{ 007 }}", "a number that is not an integer");
+  unsupported("{{ -1 | string }}", "'|' after a number with a sign");
+  unsupported("{{ -1 is number }}", "'is' after a number with a sign");
   unsupported("{{ '\\x41' }}", "the escape sequence \\x");
   unsupported("{{ x is defined if y }}", "'if' after a test");
   unsupported("{{ messages }}", "converting a list, an object or a fraction to text");

@@ -1,12 +1,12 @@
 // Chats as tokens: special tokens in texts.
 #include "limpid/data/chat.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
 #include "limpid/data/byte_pair.h"
+#include "limpid/data/pretrained.h"
+#include "tests/formats/helpers.h"
 
 namespace limpid {
 namespace {
@@ -80,6 +80,66 @@ TEST(Chat, ManySpecialTokensThatBeginAlike) {
   const std::vector<std::int32_t> tokens = prompt_of(rules, text);
   EXPECT_EQ(tokens.size(), 600'001u);
   EXPECT_EQ(tokens.back(), 256 + 19'999);
+}
+
+// Of a text of bytes.
+std::string text_of(const std::vector<std::int32_t>& tokens) {
+  std::string text;
+  for (const std::int32_t token : tokens) text.push_back(static_cast<char>(token));
+  return text;
+}
+
+// Templates ask whether there are any, and whether they are to end with the answer's beginning.
+TEST(Chat, DefinesToolsAndDocumentsThatAreNotThere) {
+  const Json config = {
+      {"chat",
+       {{"template", "{{ tools is none }} {{ documents is none }} {{ add_generation_prompt }}"},
+        {"marks", Json::object()},
+        {"ends", Json::array()},
+        {"unsupported", ""}}}};
+  const Model model{Function(), {}, config.dump()};
+  EXPECT_EQ(text_of(Chat::of(model)->prompt(Tokenizer::byte_pair(rules_with({})), Json::array())),
+            "True True True");
+}
+
+// `limpid convert` says so.
+TEST(Chat, IsLostWhereAModelIsWrittenAsAFolderOfHuggingFace) {
+  const auto lost = [](const Json& config) {
+    return lost_in_pretrained({Function(), {}, config.dump()});
+  };
+  EXPECT_EQ(lost({{"chat", Json::object()}}), std::vector<std::string>{"the chat template"});
+  EXPECT_EQ(lost(Json::object()), std::vector<std::string>{});
+}
+
+TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
+  const testing::TemporaryFolder folder;
+  const auto put = [&](std::string_view name, std::string_view text) {
+    testing::write(folder / name, testing::bytes_of(text));
+  };
+  const auto loaded = [&](const char* key) { return load_chat_config(folder.path()).at(key); };
+  EXPECT_TRUE(load_chat_config(folder.path()).is_null());
+  put("tokenizer_config.json",
+      R"({"chat_template": [{"name": "tool_use", "template": "T"},
+                            {"name": "default", "template": "D"}],
+          "bos_token": "<s>", "eos_token": {"content": "</s>"}, "pad_token": null})");
+  EXPECT_EQ(loaded("template"), "D");
+  EXPECT_EQ(loaded("marks"), (Json{{"bos_token", "<s>"}, {"eos_token", "</s>"}}));
+  EXPECT_EQ(loaded("ends"), Json::array());
+  EXPECT_EQ(loaded("unsupported"), "a chat template needs tokenizer.json beside it");
+  put("tokenizer.json", R"({"added_tokens": [{"content": "</s>", "rstrip": false}]})");
+  EXPECT_EQ(loaded("unsupported"), "");
+  put("config.json", R"({"eos_token_id": 7})");
+  EXPECT_EQ(loaded("ends"), Json::array({7}));
+  put("generation_config.json", R"({"eos_token_id": [9, 7, 2]})");
+  EXPECT_EQ(loaded("ends"), Json::array({2, 7, 9}));
+  put("chat_template.jinja", "J");  // the newer place of a template
+  EXPECT_EQ(loaded("template"), "J");
+  // Text beside such tokens would have other tokens.
+  for (const std::string flag : {"lstrip", "rstrip", "single_word"}) {
+    put("tokenizer.json", R"({"added_tokens": [{"content": "</s>", ")" + flag + R"(": true}]})");
+    EXPECT_EQ(loaded("unsupported"),
+              "tokenizer.json: added_tokens with " + flag + " are not supported");
+  }
 }
 
 }  // namespace

@@ -51,6 +51,16 @@ TEST(Digits, DependOnTheKeyAndTheirNumberAlone) {
   EXPECT_FALSE(few.inputs.same_bits(digits(Key(6), 3).inputs));
 }
 
+// A signal ends it there.
+TEST(Digits, CallBetweenImages) {
+  int calls = 0;
+  const auto third_throws = [&] {
+    if (++calls == 3) throw Error(ErrorCode::kInvalidArgument, "stopped");
+  };
+  expect_error(ErrorCode::kInvalidArgument, "stopped", [&] { digits(Key(5), 20, third_throws); });
+  EXPECT_EQ(calls, 3);
+}
+
 TEST(Digits, ComeInTwoPartsThatShareNothing) {
   const Split split = digits_split(4, 30, 20);
   EXPECT_EQ(split.train.size(), 30);

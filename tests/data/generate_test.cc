@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "limpid/data/byte_pair.h"
+#include "limpid/data/data_config.h"
 #include "limpid/limpid.h"
 
 namespace limpid {
@@ -78,6 +82,35 @@ TEST(Generate, TellsACharacterThatTheEndCutsOff) {
     const std::string text = texts_of(model, {.tokens = 1, .seed = seed})[0];
     EXPECT_FALSE(text.empty()) << seed;
   }
+}
+
+// As without an end, up to there.
+TEST(Generate, EndsWhereTheModelEndsItsText) {
+  const nn::CharLm net{256, 3, 5, nn::mlp({15, 8, 256}, relu)};
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  const auto with_end = [&](std::optional<std::int32_t> end) {
+    DataConfig data{.task = Task::kNextToken};
+    data.tokenizer = Tokenizer::byte_pair(rules, {{}, end});
+    Json config = Json::parse(net.config());
+    config["data"] = to_json(data);
+    return Model{net.function(), net.init(Key(1)), config.dump()};
+  };
+  const Model endless = with_end({});
+  nn::LanguageModel language_model = language_model_of(endless, {});
+  nn::Generation generation(language_model, Ids{'a', 'b'}, {.key = Key(3)});
+  Ids ids;
+  for (int i = 0; i < 20; ++i) {
+    while (!generation.ready()) language_model.step();
+    ids.push_back(generation.draw());
+  }
+  const std::int32_t end = ids[12];
+  const std::int64_t before = std::find(ids.begin(), ids.end(), end) - ids.begin();
+  GenerateOptions options{.prompt = "ab", .tokens = 20, .seed = 3};
+  const std::string got = texts_of(with_end(end), options)[0];
+  EXPECT_NE(got, texts_of(endless, options)[0]);
+  options.tokens = before;
+  EXPECT_EQ(got, texts_of(endless, options)[0]);
 }
 
 ErrorCode refusal(const Model& model, const GenerateOptions& options) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "limpid/compile/thread_pool.h"
 #include "limpid/data/batches.h"
 #include "limpid/data/digits.h"
+#include "limpid/data/text_windows.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -157,6 +159,26 @@ TEST(Shares, AreReadFromText) {
   expect_error(ErrorCode::kInvalidArgument, "expected a training share above 0",
                [] { parse_shares("0/1"); });
   expect_error(ErrorCode::kInvalidArgument, "got 5/-1/0", [] { parse_shares("5/-1"); });
+}
+
+// A run goes on with the data that it began with: arrays, and tokens of a text.
+TEST(HashOfParts, IsOfEveryNumber) {
+  std::vector<std::int32_t> tokens(40, 1);
+  const auto text = [&] {
+    return windows_of(Tensor::from(Shape{40}, tokens), 4, TokenWindows::Kind::kShifted);
+  };
+  const Split split{.train = text(), .validation = {}, .test = text()};
+  const std::uint64_t whole = hash_of_parts(split);
+  EXPECT_EQ(hash_of_parts({.train = text(), .validation = {}, .test = text()}), whole);
+  ThreadPool two({.threads = 2});
+  EXPECT_EQ(hash_of_parts(split, &two), whole);
+  tokens[39] = 2;
+  Split other = split;
+  other.test = text();
+  EXPECT_NE(hash_of_parts(other), whole);
+  other.test = split.test;
+  other.train = text();
+  EXPECT_NE(hash_of_parts(other), whole);
 }
 
 }  // namespace

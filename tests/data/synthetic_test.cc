@@ -110,6 +110,20 @@ TEST(Synthetic, NoiseHasTheStatedDeviation) {
   }
 }
 
+// Data of a name and a seed stay the data that they were.
+TEST(Synthetic, HaveTheirRowsAndTheirNoiseByDefault) {
+  const std::map<std::string, SyntheticOptions, std::less<>> defaults = {
+      {"xor", {4, 0.0}},        {"and", {4, 0.0}},      {"or", {4, 0.0}},
+      {"spiral", {1000, 0.02}}, {"moons", {1000, 0.1}}, {"circles", {1000, 0.05}},
+      {"arms", {1000, 0.02}},   {"sine", {1000, 0.0}},  {"abs", {1000, 0.0}}};
+  for (const std::string_view name : synthetic_names()) {
+    const Dataset got = synthetic(name, Key(2));
+    const Dataset want = synthetic(name, Key(2), defaults.find(name)->second);
+    EXPECT_TRUE(got.inputs.same_bits(want.inputs)) << name;
+    EXPECT_TRUE(got.targets.same_bits(want.targets)) << name;
+  }
+}
+
 TEST(Synthetic, RowsDependOnKeyAndNumberAlone) {
   for (const std::string_view name : synthetic_names()) {
     const Dataset few = synthetic(name, Key(5), {.count = 3, .noise = 0.1});

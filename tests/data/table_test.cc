@@ -91,6 +91,15 @@ TEST_F(Table, TheTaskFollowsFromTheTargets) {
             Task::kMultiLabel);
 }
 
+TEST_F(Table, UpTo256NumbersAreClasses) {
+  for (const int count : {256, 257}) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < count; ++i) text += fmt::format("{},{}\n", i, i);
+    EXPECT_EQ(read(text, {.targets = {"y"}}).task,
+              count == 256 ? Task::kClassification : Task::kRegression);
+  }
+}
+
 TEST_F(Table, ClassesOfNumbersAreInTheirOrder) {
   const Dataset data =
       read("x,y\n1,10\n2,9\n3,10\n4,-1.5\n", {.targets = {"y"}, .task = Task::kClassification});

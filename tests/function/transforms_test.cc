@@ -5,6 +5,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/bind.h"
@@ -36,6 +37,20 @@ TEST(Grad, OfGradOfGrad) {
   }
 }
 
+TEST(Grad, NamesWhatItGives) {
+  const Function f =
+      trace("f", {{"x", kScalar}, {"y", kScalar}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[1]}; }, {"loss"});
+  const auto names = [](const Function& g) {
+    std::vector<std::string> all;
+    for (const Output& o : g.outputs()) all.push_back(o.name);
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(grad(f, {1})), Names{"grad.y"});
+  EXPECT_EQ(names(value_and_grad(f, {1, 0})), (Names{"loss", "grad.y", "grad.x"}));
+}
+
 TEST(Grad, IsZeroWhereNothingDepends) {
   const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](std::span<const Value> in) {
     return std::vector<Value>{exp(in[0])};
@@ -64,6 +79,11 @@ TEST(Grad, RefusesWhatHasNone) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
                             })),
             "grad of 'f': input 'x' is i32[], expected f32 or f64");
+  const Function counted = trace("f", {{"x", {Dtype::kF32, {}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kI32)};
+  });
+  EXPECT_EQ(complaint(counted), "grad of 'f': the loss is i32[], expected f32 or f64");
+  EXPECT_THROW(grad(scalar_function([](Value x) { return exp(x); }), {1}), Error);
 }
 
 TEST(Vjp, IsTheTransposedJacobian) {
@@ -136,6 +156,7 @@ TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   const Function bound = bind(net.function(), params);
   ASSERT_EQ(bound.inputs().size(), 1u);
   EXPECT_EQ(bound.inputs()[0].name, "x");
+  EXPECT_EQ(bound.outputs()[0].name, "logits");
   EXPECT_THROW(bind(net.function(), {{"layers.9.weight", Tensor()}}), Error);
   EXPECT_THROW(bind(net.function(), {{"layers.0.bias", Tensor()}}), Error);
 }
@@ -208,9 +229,14 @@ TEST(Interpret, SaysWhetherTheShapeOrTheDtypeIsAnother) {
   EXPECT_EQ(code_of(Tensor::zeros({Dtype::kF32, {}})), ErrorCode::kDtype);
 }
 
+// Bodies have compositions, too.
 TEST(Expand, LeavesPrimitives) {
-  const Function f = expand(nn::mlp({2, 3, 1}, gelu).function());
-  for (const Node& node : f.nodes()) EXPECT_TRUE(node.op->is_primitive()) << node.op->name;
+  std::vector<Function> functions{nn::mlp({2, 3, 1}, gelu).function()};
+  for (const Op* op : all_ops())
+    for (const Example& e : op->examples()) functions.push_back(function_of(*op, e));
+  for (const Function& f : functions)
+    for (const Node& node : expand(f).nodes())
+      EXPECT_TRUE(node.op->is_primitive()) << node.op->name << " of " << f.name();
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <map>
 #include <sstream>
 
+#include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/ops/arithmetic.h"
 #include "tests/source_folder.h"
 
 namespace limpid::laws {
@@ -47,6 +49,39 @@ TEST(Promise, NetworksHaveThePublishedHashes) {
     ThreadPool pool({.threads = threads});
     expect_published(network_hashes(isa, pool), isa);
   }
+}
+
+// A file that was cut would have other numbers.
+TEST(Promise, HashesAreReadAsTheyAreWritten) {
+  const std::vector<HashLine> lines{{"op add", 0x0123456789abcdef}, {"network a | b", 15}};
+  const std::string text = to_markdown(lines);
+  const std::vector<HashLine> read = parse_hashes(text);
+  ASSERT_EQ(read.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(read[i].name, lines[i].name);
+    EXPECT_EQ(read[i].hash, lines[i].hash);
+  }
+  EXPECT_THROW(parse_hashes("| op add | 0123456789abcde"), Error);
+  EXPECT_THROW(parse_hashes("| op add | 0123456789abcdeg |"), Error);
+}
+
+TEST(Promise, AModelsHashIsOfItsFunctionAndEveryTensor) {
+  const auto model = [](double factor, float first, float last) {
+    const Type type{Dtype::kF32, {2}};
+    const Function f =
+        trace("f", {{"a", type}, {"b", type}, {"x", type}}, [&](std::span<const Value> in) {
+          return std::vector<Value>{in[0] * in[2] * factor + in[1]};
+        });
+    return Model{
+        f,
+        {{"a", Tensor::from<float>({2}, {first, 1})}, {"b", Tensor::from<float>({2}, {1, last})}},
+        ""};
+  };
+  const std::uint64_t hash = hash_of_model(model(2, 3, 4));
+  EXPECT_EQ(hash_of_model(model(2, 3, 4)), hash);
+  EXPECT_NE(hash_of_model(model(5, 3, 4)), hash);
+  EXPECT_NE(hash_of_model(model(2, 5, 4)), hash);
+  EXPECT_NE(hash_of_model(model(2, 3, 5)), hash);
 }
 
 // All floats take minutes; these are around 1, and around infinity with NaN after it.

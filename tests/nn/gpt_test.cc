@@ -128,9 +128,33 @@ TEST(Gpt, EveryDropoutHasAKeyOfItsOwn) {
   EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end()), keys.end());
 }
 
+// What all blocks together add to the stream begins with the spread of one projection (GPT-2).
+TEST(Gpt, WhatBlocksAddBeginsSmallerTheMoreThereAre) {
+  const Gpt net{.vocabulary = 11, .layers = 8, .width = 64};
+  const Params params = net.init(Key(2));
+  const auto spread = [&](const std::string& name) {
+    double squares = 0;
+    for (const float v : params.at(name).values<float>()) squares += std::pow(v, 2);
+    return std::sqrt(squares / static_cast<double>(params.at(name).elements()));
+  };
+  for (const std::string block : {"layers.0", "layers.7"}) {
+    for (const char* into : {".self_attn.q_proj.weight", ".mlp.up_proj.weight"})
+      EXPECT_NEAR(spread(block + into), 0.02, 0.001) << block << into;
+    for (const char* out : {".self_attn.o_proj.weight", ".mlp.down_proj.weight"})
+      EXPECT_NEAR(spread(block + out), 0.02 / std::sqrt(2 * 8), 0.0003) << block << out;
+  }
+}
+
 TEST(Gpt, IsWrittenDownAndReadBack) {
-  for (const Gpt& net : small_nets())
-    EXPECT_EQ(Gpt::from_config(net.config()).config(), net.config());
+  std::vector<Gpt> nets = small_nets();
+  Gpt& odd = nets.emplace_back(nets[2]);  // nothing is as by default
+  odd.hidden = 40;
+  odd.norm_eps = 1e-3;
+  odd.rotary_base = 500;
+  odd.rotary_scaling = RotaryScaling{.factor = 4, .low = 2, .high = 3, .context = 16};
+  odd.bias = !odd.bias;
+  odd.dropout = 0.25;
+  for (const Gpt& net : nets) EXPECT_EQ(Gpt::from_config(net.config()).config(), net.config());
   EXPECT_THROW(Gpt::from_config("{}"), Error);
   EXPECT_THROW(Gpt::from_config("[]"), Error);
   EXPECT_THROW(Gpt::from_config(R"({"model": "mlp"})"), Error);

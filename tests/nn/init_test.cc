@@ -66,6 +66,30 @@ TEST(Init, SpreadsAreThoseOfThePapers) {
   }
 }
 
+TEST(Init, NamesAreThoseOfTheSchemes) {
+  struct Named {
+    const char* name;
+    Init::Scheme scheme;
+    double scale;  // for a gain of 1.5, which those of LeCun have none of
+  };
+  const Named all[] = {{"he", Init::Scheme::kKaimingNormal, 1.5},
+                       {"he-uniform", Init::Scheme::kKaimingUniform, 1.5},
+                       {"xavier", Init::Scheme::kXavierNormal, 1.5},
+                       {"xavier-uniform", Init::Scheme::kXavierUniform, 1.5},
+                       {"lecun", Init::Scheme::kLecunNormal, 1},
+                       {"lecun-uniform", Init::Scheme::kLecunUniform, 1},
+                       {"orthogonal", Init::Scheme::kOrthogonal, 1.5},
+                       {"normal", Init::Scheme::kNormal, 0.02},
+                       {"truncated-normal", Init::Scheme::kTruncatedNormal, 0.02},
+                       {"zeros", Init::Scheme::kConstant, 0}};
+  EXPECT_EQ(std::size(all), init_names().size());
+  for (const Named& named : all) {
+    const Init init = init_from_name(named.name, 1.5);
+    EXPECT_EQ(init.scheme, named.scheme) << named.name;
+    EXPECT_EQ(init.scale, named.scale) << named.name;
+  }
+}
+
 // An output of a convolution adds up every place of its kernel, in each channel.
 TEST(Init, SpreadsOfConvolutionsCountTheirKernels) {
   const double in = 20 * 3 * 5, out = 40 * 3 * 5;
@@ -140,7 +164,9 @@ TEST(Mlp, HasAFunctionBeforeThereIsMemoryForItsParameters) {
 }
 
 TEST(Mlp, ConfigurationReadsBack) {
-  const Mlp net = mlp({5, 4, 3}, gelu, 0.25);
+  Mlp net = mlp({5, 4, 3}, gelu, 0.25);
+  net.init_name = "xavier";
+  net.norm = MlpNorm::kRms;
   const Mlp back = Mlp::from_config(net.config());
   EXPECT_EQ(back.config(), net.config());
   EXPECT_EQ(back.function(), net.function());

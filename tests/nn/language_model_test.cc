@@ -262,6 +262,27 @@ TEST(LanguageModel, SaysWhatItHolds) {
   EXPECT_EQ(model.bytes().workspaces, prepared);
 }
 
+// After prepare() no sequence waits for a plan, whatever is read together.
+TEST(LanguageModel, IsPreparedForPromptsOfAnyLength) {
+  const Net net(language_nets()[4], Dtype::kF32);
+  LanguageModel model(net.gpt(), net.params(), {.sequences = 3, .chunk = 6});
+  model.prepare();
+  const std::size_t prepared = model.bytes().workspaces;
+  for (std::size_t length = 1; length <= kContext; ++length) {
+    const auto s = model.join(Dice(length).tokens(length));
+    while (!s.ready()) model.step();
+    EXPECT_TRUE(same_bits(s.logits(), net.logits(s.tokens()))) << length;
+  }
+  std::vector<LanguageModel::Sequence> together;
+  while (model.places() > 0) {
+    together.push_back(model.join(Ids{1}));
+    for (auto& s : together)
+      if (s.ready()) s.append(2);
+    model.step();
+  }
+  EXPECT_EQ(model.bytes().workspaces, prepared);
+}
+
 ErrorCode refusal(const Gpt& net, const Params& params) {
   try {
     LanguageModel(net, params, {});
@@ -393,6 +414,24 @@ TEST(LanguageModel, HoldsTheWorkspacesOfAllItsPasses) {
   };
   expect_sum(language_nets().front());
   expect_sum(char_lm());
+}
+
+TEST(LanguageModel, OfAWindowIsPreparedToo) {
+  const CharLm net = char_lm();
+  const Params params = net.init(Key(0));
+  LanguageModel model(net, params, {.sequences = 5});
+  std::size_t weights = 0;
+  for (const auto& [name, value] : params) weights += value.type().bytes();
+  EXPECT_EQ(model.bytes().weights, weights);
+  model.prepare();
+  const std::size_t prepared = model.bytes().workspaces;
+  EXPECT_GT(prepared, 0u);
+  for (const int together : {1, 2, 4, 5}) {  // other numbers are filled up to these
+    std::vector<LanguageModel::Sequence> sequences;
+    while (static_cast<int>(sequences.size()) < together) sequences.push_back(model.join(Ids{1}));
+    model.step();
+    EXPECT_EQ(model.bytes().workspaces, prepared) << together;
+  }
 }
 
 TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {

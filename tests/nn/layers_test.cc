@@ -2,14 +2,18 @@
 // tests/golden.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "limpid/compile/executable.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
 #include "limpid/nn/attention.h"
+#include "limpid/nn/char_lm.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"
+#include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
 #include "limpid/nn/sequential.h"
@@ -99,6 +103,55 @@ TEST(Sequential, EveryDropoutHasAKeyOfItsOwn) {
   EXPECT_TRUE(run(twice, x, Key(1)).same_bits(dropped));
 }
 
+// The key reaches a layer through whatever stands around it.
+TEST(Dropout, DropsInsideOfOtherLayers) {
+  const Tensor x = normal(1)(Key(5), {4, 6});
+  const auto expect_drops = [&](const auto& layer, const char* what) {
+    const Tensor dropped = run(layer, x, Key(1));
+    EXPECT_FALSE(dropped.same_bits(run(layer, x))) << what;
+    EXPECT_FALSE(dropped.same_bits(run(layer, x, Key(2)))) << what;
+  };
+  expect_drops(Residual{Dropout{0.5}}, "Residual");
+  expect_drops(PreNorm{LayerNorm{6}, Dropout{0.5}}, "PreNorm");
+  expect_drops(PostNorm{LayerNorm{6}, Dropout{0.5}}, "PostNorm");
+  expect_drops(named("part", Dropout{0.5}), "named");
+  expect_drops(sequential(relu, sequential(Dropout{0.5})), "sequential");
+}
+
+// Tensors drawn by one key are the same numbers, or multiples of them, and so are their gradients.
+TEST(Init, NoTwoTensorsOfANetworkBeginAlike) {
+  const auto alike = [](const Tensor& a, const Tensor& b) {
+    const auto x = a.values<float>(), y = b.values<float>();
+    for (std::size_t i = 1; i < 6; ++i)
+      if (std::fabs(x[i] * y[0] - y[i] * x[0]) > 1e-4f * std::fabs(x[i] * y[0])) return false;
+    return true;
+  };
+  Gpt gpt = llama_shaped();
+  gpt.vocabulary = 11;
+  gpt.layers = 2;
+  gpt.width = 24;
+  Gpt learned = gpt2_shaped();
+  learned.vocabulary = 11;
+  learned.layers = 2;
+  learned.width = 24;
+  for (const Params& params :
+       {gpt.init(Key(1)), learned.init(Key(1)), mlp({6, 6, 6, 6}, relu).init(Key(1)),
+        CharLm{5, 3, 2, Mlp{{6, 8, 5}}}.init(Key(1)), FeedForward{6, 12}.init(Key(1)),
+        GatedFeedForward{6, 12}.init(Key(1)),
+        MultiHeadAttention{.features = 6, .heads = 2}.init(Key(1)),
+        PreNorm{Linear{6, 6}, Linear{6, 6}}.init(Key(1)),
+        sequential(Linear{6, 6}, relu, Linear{6, 6}).init(Key(1))}) {
+    std::vector<std::string> drawn;  // the others are constants
+    for (const auto& [name, value] : params)
+      if (value.values<float>()[0] != value.values<float>()[1]) drawn.push_back(name);
+    EXPECT_GT(drawn.size(), 1u);
+    for (std::size_t i = 0; i < drawn.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(alike(params.at(drawn[i]), params.at(drawn[j])))
+            << drawn[i] << ", " << drawn[j];
+  }
+}
+
 // The gradient of x + f(x) is 1 + df/dx.
 TEST(Residual, GradientIsOneMore) {
   const auto branch = sequential(Linear{3, 3}, limpid::tanh);
@@ -134,6 +187,28 @@ TEST(Residual, BeforeAndBehindTheNorm) {
     EXPECT_NEAR(total, 0, 1e-5);
   }
   EXPECT_FALSE(pre.same_bits(post));
+  // Before it, what is added to x is the layer's result for the normed x.
+  const Tensor sum = run(PreNorm{LayerNorm{4}, limpid::tanh}, x);
+  const Tensor added = run(sequential(LayerNorm{4}, limpid::tanh), x);
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_EQ(sum.values<float>()[i], x.values<float>()[i] + added.values<float>()[i]) << i;
+}
+
+// As the paper of batch normalisation has it: the activation sees what was normed.
+TEST(Mlp, NormsBeforeItsActivation) {
+  const auto expect_as = [](MlpNorm norm, const auto& by_hand) {
+    Mlp net = mlp({3, 8, 2}, relu);
+    net.norm = norm;
+    std::vector<Tensor> inputs = net.init(Key(2)).values();
+    inputs.push_back(normal(1)(Key(5), {3}));
+    EXPECT_TRUE(interpret(net.function(), inputs)[0].same_bits(
+        interpret(function_of(by_hand, inputs.back().type()), inputs)[0]))
+        << name(norm);
+  };
+  const auto first = named("layers.0", Linear{3, 8});
+  const auto second = named("layers.1", Linear{8, 2});
+  expect_as(MlpNorm::kLayer, sequential(first, named("norms.0", LayerNorm{8}), relu, second));
+  expect_as(MlpNorm::kRms, sequential(first, named("norms.0", RmsNorm{8}), relu, second));
 }
 
 TEST(Norms, ParametersAndFirstValues) {

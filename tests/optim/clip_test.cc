@@ -10,6 +10,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/group.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/optim/sgd.h"
 #include "limpid/optim/step.h"
@@ -64,11 +65,12 @@ TEST(Clip, ByNormShowsNan) {
     EXPECT_TRUE(std::isnan(x));
 }
 
-// The parameter after one step of SGD on the gradient (3, -0.5, -7, 0).
-std::vector<float> after_step(const Clip& clip) {
+// The parameter after one step on the gradient (3, -0.5, -7, 0).
+template <class O>
+std::vector<float> after_step(const Clip& clip, const O& optimizer) {
   const Type type{Dtype::kF32, {4}};
   const Function f = trace("step", {{"p", type}, {"g", type}}, [&](std::span<const Value> in) {
-    return clipped_update(Sgd{.momentum = 0}, clip, {{"p", in[0]}}, {{"p", in[1]}}, {},
+    return clipped_update(optimizer, clip, {{"p", in[0]}}, {{"p", in[1]}}, {},
                           number_like(sum(in[0]), 1))
         .params.values();
   });
@@ -76,6 +78,8 @@ std::vector<float> after_step(const Clip& clip) {
   const Tensor p = interpret(f, in)[0];
   return {p.values<float>().begin(), p.values<float>().end()};
 }
+
+std::vector<float> after_step(const Clip& clip) { return after_step(clip, Sgd{.momentum = 0}); }
 
 TEST(Clip, OfAStepIsByValueThenByNorm) {
   EXPECT_EQ(after_step({}), (std::vector<float>{-3, 0.5f, 7, 0}));
@@ -86,6 +90,14 @@ TEST(Clip, OfAStepIsByValueThenByNorm) {
     EXPECT_NEAR(by_norm[i], after_step({})[i] * 0.5 / std::sqrt(58.25), 1e-6) << i;
     EXPECT_NEAR(by_both[i], after_step({.value = 1})[i] * 0.5, 1e-6) << i;
   }
+}
+
+TEST(Clip, OfAStepIsForOptimizersOfAProgramToo) {
+  const auto plain = [](const Args& params, const Args& gradients, const Args&, Value rate) {
+    return Update{params - rate * gradients, {}};
+  };
+  const Clip clips[] = {{}, {.value = 1}, {.norm = 0.5}, {.value = 1, .norm = 0.75}};
+  for (const Clip& clip : clips) EXPECT_EQ(after_step(clip, plain), after_step(clip));
 }
 
 TEST(Clip, LimitsArePositive) {

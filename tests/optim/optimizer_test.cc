@@ -208,6 +208,15 @@ TEST(Optimizer, NumbersHaveTheirDefaultsInTraining) {
   EXPECT_EQ(number_of("adam", "beta1").in_training, 0.9);
 }
 
+// PyTorch's learning rates.
+TEST(Optimizer, HaveTheirUsualRates) {
+  const std::pair<const char*, double> rates[] = {
+      {"sgd", 0.05}, {"rmsprop", 0.01}, {"adam", 0.001}, {"adamw", 0.001}, {"adagrad", 0.01}};
+  EXPECT_EQ(std::size(rates), optimizer_names().size());
+  for (const auto& [name, rate] : rates)
+    EXPECT_EQ(usual_rate(optimizer_from_name(name)), rate) << name;
+}
+
 TEST(Optimizer, ScalesGradientsAsIfTheyWereScaledBefore) {
   std::vector<Optimizer> optimizers = all();
   optimizers.push_back(Adam{.weight_decay = 0.1});

@@ -242,6 +242,14 @@ TEST(OfCode, TangentsMayNameAPart) {
   EXPECT_TRUE(result.tangent.at("product").same_bits(Tensor::from<float>({3}, {1, 4, 9})));
 }
 
+// A tangent of integers would be missing among the results.
+TEST(OfCode, IntegersHaveNoTangent) {
+  auto counted = [](Value x) { return cast(x, Dtype::kI32); };
+  auto moved = compile([&](Value x, Value t) { return jvp(counted)(x, t).value; });
+  EXPECT_EQ(complaint([&] { moved(kA, kB); }),
+            "jvp of code: a result is i32[3], expected f32 or f64");
+}
+
 TEST(OfCode, VmapTakesAxesAndChecksSizes) {
   auto f = [](Value a, Value b) { return a * b; };
   const Tensor m = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
@@ -361,6 +369,43 @@ TEST(WithGradient, KeepsItsGradientUnderVmapAndTwice) {
   });
   EXPECT_TRUE(second(rows, kA).same_bits(Tensor::from<float>({2, 3}, {2, 4, 6, 8, 10, 12})))
       << to_text(second(rows, kA));
+}
+
+// Batches of 2 and of 4, the outer one first.
+TEST(WithGradient, TellsTheBatchesAroundItApart) {
+  const auto doubled = with_gradient([](Value x, Value w) { return sum(x * w); },
+                                     [](Value x, Value w, Value, Value cotangent) {
+                                       return std::tuple{2.0 * cotangent * w, 2.0 * cotangent * x};
+                                     });
+  auto f = compile([&](Value batches, Value w) {
+    return grad([&](Value v) {
+      const auto of_rows = [&](Value rows) {
+        return sum(vmap([&](Value x) { return doubled(x, v); })(rows));
+      };
+      return sum(vmap(of_rows)(batches));
+    })(w);
+  });
+  std::vector<float> numbers(24);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  // Twice the sums of the columns.
+  EXPECT_TRUE(f(Tensor::from<float>({2, 4, 3}, numbers), kA)
+                  .same_bits(Tensor::from<float>({3}, {168, 184, 200})));
+}
+
+TEST(WithGradient, RefusesCotangentsThatDoNotFit) {
+  const auto product = [](Value x, Value w) { return sum(x * w); };
+  const auto gradient = [](const auto& f) { return compile(grad<0, 1>(f)); };
+  EXPECT_EQ(complaint([&] {
+              gradient(with_gradient(product,
+                                     [](Value, Value w, Value, Value c) { return c * w; }))(kA, kB);
+            }),
+            "with_gradient: the gradient gives 1 cotangents, expected 2");
+  EXPECT_EQ(complaint([&] {
+              gradient(with_gradient(product, [](Value, Value w, Value, Value c) {
+                return std::tuple{c * w, c};
+              }))(kA, kB);
+            }),
+            "with_gradient: the cotangent of input 1 is f32[], expected f32[3]");
 }
 
 TEST(WithGradient, StopsAGradient) {

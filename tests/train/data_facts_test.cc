@@ -137,5 +137,24 @@ TEST(DataFacts, AColumnMayTellTheTarget) {
   EXPECT_TRUE(data_facts(data).giveaways.empty());
 }
 
+// With fewer rows a column may be the target by chance.
+TEST(DataFacts, AColumnOfFewRowsTellsNothing) {
+  for (const std::int32_t rows : {18, 20}) {
+    std::vector<float> values;
+    std::vector<std::int32_t> labels;
+    for (std::int32_t i = 0; i < rows; ++i) {
+      labels.push_back(i % 2);
+      values.insert(values.end(), {static_cast<float>(i * i), i % 2 != 0 ? 7.0f : 5.0f});
+    }
+    Split data;
+    data.train = dataset(2, values, labels);
+    data.train.task = Task::kRegression;
+    data.train.targets = Tensor::generate<float>({rows, 1}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2 * values[2 * i + 1];
+    });
+    EXPECT_EQ(data_facts(data).giveaways.size(), rows == 20 ? 1u : 0u);
+  }
+}
+
 }  // namespace
 }  // namespace limpid::train

@@ -108,6 +108,10 @@ TEST(Doctor, RecommendsEarlyStoppingIfThereIsAValidationSet) {
   EXPECT_FALSE(recommended());
   log.run.data.validation = 10;
   EXPECT_TRUE(recommended());
+  // The weights of the best epoch are kept then, whatever the loss does behind it.
+  EXPECT_TRUE(names(diagnose(log)).contains("overfitting"));
+  log.run.config = Json{{"early_stopping", Json{{"patience", 3}}}};
+  EXPECT_FALSE(names(diagnose(log)).contains("overfitting"));
 }
 
 TEST(Doctor, RowsOfAWholeTruthTableDoNotLeak) {
@@ -118,6 +122,18 @@ TEST(Doctor, RowsOfAWholeTruthTableDoNotLeak) {
     log.data->duplicates = {{"test", "train", rows, rows, 0, 0}};
     EXPECT_EQ(names(diagnose(log)).contains("leaked_rows"), rows == 10) << rows;
   }
+}
+
+TEST(Doctor, AClassWithoutExamplesIsRareAmongFewToo) {
+  const auto found = [](std::vector<std::int64_t> counts) {
+    RunLog log;
+    log.data = DataFacts();
+    log.data->rows = 12;
+    log.data->class_counts = std::move(counts);
+    return names(diagnose(log)).contains("class_imbalance");
+  };
+  EXPECT_FALSE(found({7, 1, 4}));
+  EXPECT_TRUE(found({8, 0, 4}));
 }
 
 // Of a set with many rows, and of one of which more are doubled.
@@ -205,6 +221,8 @@ TEST(Doctor, AnInterruptedRunHasNotEndedTooEarly) {
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
   log.end->reason = "finished";
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
+  log.run.config = Json{{"epochs", 5}};
+  EXPECT_EQ(diagnose(log)[0].fix.find("--epochs 15, "), 0u) << diagnose(log)[0].fix;
 }
 
 // After a divergence the squares of weights may overflow f64.
@@ -357,6 +375,36 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
             "every known remedy is already in use or was tried in an earlier run");
+}
+
+// Momentum adds the steps up: what it may be is so much less.
+TEST(Doctor, RecommendsALowerRateWhereThereIsMomentum) {
+  const auto fix = [](double momentum) {
+    RunLog log = diverged();
+    log.run.config["optimizer"] = Json{{"name", "sgd"}, {"lr", 0.1}, {"momentum", momentum}};
+    log.probes = {{0, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, 20}}, {}}}}};
+    for (const Finding& f : diagnose(log))
+      if (f.rule == "loss_exploding") return f.fix;
+    return std::string();
+  };
+  // The root of the usual 0.05 times 0.1 * 0.02 / 20, and a tenth of that.
+  EXPECT_EQ(fix(0), "--lr 0.0022, or --clip-norm 1.0");
+  EXPECT_EQ(fix(0.9), "--lr 0.00071, or --clip-norm 1.0");
+}
+
+// A usual rate would not do where the steps are a million times too small.
+TEST(Doctor, RecommendsAHigherRateWhereNothingMoves) {
+  std::vector<double> losses(200, 1);
+  losses[0] = 1.2;  // of a batch: a loss begins with the mean of three
+  losses[2] = 0.8;
+  RunLog log = with_losses(losses);
+  log.run.config = Json{{"optimizer", Json{{"name", "adam"}, {"lr", 0.1}}}};
+  log.probes = {{0, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, 1e-6}}, {}}}}};
+  const std::vector<Finding> found = diagnose(log);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].rule, "loss_flat");
+  EXPECT_EQ(found[0].symptom, "the loss began at 1 and is 1 after 200 steps");
+  EXPECT_EQ(found[0].fix, "--lr 1.4");  // the root of the usual 0.001 times 0.1 * 0.02 / 1e-6
 }
 
 TEST(Doctor, NoTwoFindingsMoveTheSameKey) {

@@ -1,6 +1,8 @@
 // Runs from code: events, files, and resuming after anything.
 #include "limpid/train/run.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -9,6 +11,7 @@
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/open_model.h"
+#include "limpid/train/earlier_runs.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_setup.h"
 #include "tests/formats/helpers.h"
@@ -428,6 +431,34 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   again.resume();
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
   expect_same(again.log(), run.log());
+}
+
+// What the doctor takes for tried.
+TEST(EarlierRuns, AreThoseBesideItThatBeganBeforeOnTheSameData) {
+  const TemporaryFolder folder;
+  const auto put = [&](const std::string& name, const std::string& config, int minute) {
+    std::filesystem::create_directory(folder / name);
+    const std::filesystem::path path = RunFolder(folder / name).config();
+    limpid::testing::write(path, bytes_of(config));
+    const auto time = std::filesystem::last_write_time(folder.path());
+    std::filesystem::last_write_time(path, time + std::chrono::minutes(minute));
+  };
+  put("own", R"({"data": "moons:1,count=40", "batch": 1})", -5);
+  put("before", R"({"data": "moons:1,noise=0", "batch": 2})", -9);
+  put("long-before", R"({"data": "moons:1,count=40", "batch": 3})", -90);
+  put("after", R"({"data": "moons:1,count=40", "batch": 4})", -1);
+  put("of-another-seed", R"({"data": "moons:2,count=40", "batch": 5})", -9);
+  put("of-other-data", R"({"data": "xor:1,count=40", "batch": 6})", -9);
+  put("of-no-data", R"({"batch": 7})", -9);
+  put("broken", R"({"data": "moons:1)", -9);
+  std::filesystem::create_directory(folder / "empty");
+  std::vector<std::int64_t> batches;
+  for (const Json& config : earlier_runs(folder / "own"))
+    batches.push_back(config.at("batch").as_integer());
+  std::sort(batches.begin(), batches.end());
+  EXPECT_EQ(batches, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_TRUE(earlier_runs(folder / "broken").empty());
+  EXPECT_TRUE(earlier_runs(folder / "none").empty());
 }
 
 }  // namespace

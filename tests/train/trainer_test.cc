@@ -373,6 +373,37 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
   expect_refused([](TrainState& s) { s.best.set("more", Tensor::scalar(1.0f)); });
 }
 
+// The steps of the schedule are those of the run.
+TEST(Trainer, ItsRateFallsOverItsSteps) {
+  const Split data = split(Task::kClassification);
+  Trainer trainer(
+      mlp_problem(network()), data,
+      {.epochs = 2,
+       .batch = 15,
+       .schedule = {.kind = optim::Schedule::Kind::kLinear, .rate = 0.5, .steps = 1000}});
+  ASSERT_EQ(trainer.steps(), 6);
+  for (int step = 0; step < 6; ++step)
+    EXPECT_DOUBLE_EQ(trainer.step().step.learning_rate, 0.5 * (6 - step) / 6) << step;
+}
+
+// As of a file that can no longer be read, and not that of data that have an end.
+TEST(Trainer, ShowsWhyItsDataCannotBeRead) {
+  Split data = split(Task::kClassification);
+  data.train.inputs = Tensor::deferred_rows(data.train.inputs.type(),
+                                            [](std::int64_t, std::int64_t, std::span<std::byte>) {
+                                              throw Error(ErrorCode::kIo, "the disk is gone");
+                                            });
+  for (const bool ahead : {false, true}) {
+    Trainer trainer(mlp_problem(network()), data, {.gather_ahead = ahead});
+    try {
+      trainer.step();
+      FAIL() << ahead;
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the disk is gone") << ahead;
+    }
+  }
+}
+
 // ---- how a run ends
 
 // An equal metric is no improvement: the first epoch remains the best one.
@@ -392,6 +423,22 @@ TEST(Trainer, ATieIsNotBetter) {
   EXPECT_EQ(trainer.ending(), Ending::kEarlyStopping);
   EXPECT_EQ(epochs, 1 + 3);
   EXPECT_EQ(trainer.state().best_epoch, 1);
+}
+
+// Every epoch is a little better than the one before, but none by as much as is asked for.
+TEST(Trainer, StopsEarlyWhereGainsAreTooSmall) {
+  const Split data = split(Task::kClassification);
+  const auto epochs_with = [&](double least) {
+    Trainer trainer(mlp_problem(network(0)), data,
+                    {.epochs = 12,
+                     .batch = 45,
+                     .schedule = {.rate = 0.01},
+                     .early_stopping = EarlyStopping{.patience = 3, .min_delta = least}});
+    finish_training(trainer);
+    return trainer.steps_done();
+  };
+  EXPECT_EQ(epochs_with(0), 12);
+  EXPECT_EQ(epochs_with(1), 1 + 3);
 }
 
 TEST(Trainer, HasStoppedEarlyAfterAResumeToo) {
@@ -467,6 +514,24 @@ TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
   }
 }
 
+// The sum of the squares overflows, the loss does not.
+TEST(Trainer, EndsBeforeAnInfiniteGradient) {
+  Split data = split(Task::kRegression);
+  const auto x = data.train.inputs.values<float>();
+  data.train.inputs = Tensor::generate<float>({45, kFeatures}, [&](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = 1e25f * x[i];
+  });
+  Trainer trainer(
+      mlp_problem(nn::mlp({kFeatures, 2}, relu), Task::kRegression, Loss{.kind = Loss::Kind::kMae}),
+      data, {.batch = 45});
+  const TrainState before = trainer.state();
+  const StepResult result = trainer.step();
+  EXPECT_TRUE(std::isfinite(result.step.loss));
+  EXPECT_FALSE(std::isfinite(result.step.gradient_norm));
+  EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
+  expect_same_params(trainer.state(), before);
+}
+
 TEST(Trainer, ChecksEveryParameterWhereAsked) {
   const Split data = split(Task::kRegression);
   const Problem problem = mlp_problem(network(0), Task::kRegression);
@@ -481,6 +546,22 @@ TEST(Trainer, ChecksEveryParameterWhereAsked) {
   careful.step();
   EXPECT_EQ(careful.ending(), Ending::kNonFinite);
   expect_same_params(careful.state(), before);
+}
+
+// Adagrad divides by the root of its sum: an infinite one stops a parameter for ever.
+TEST(Trainer, ChecksTheOptimizersStateWhereAsked) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(0), Task::kRegression);
+  Trainer trainer(
+      problem, data,
+      {.batch = 45, .schedule = {.rate = 0.01}, .rule = {optim::Adagrad{}}, .check_finite = true});
+  TrainState state = trainer.state();
+  state.optimizer.set("sum.layers.1.bias", Tensor::from<float>({2}, {1, INFINITY}));
+  trainer.restore(state);
+  const StepResult result = trainer.step();
+  EXPECT_TRUE(std::isfinite(result.step.loss));
+  EXPECT_TRUE(std::isfinite(result.step.gradient_norm));
+  EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
 }
 
 TEST(Trainer, NoEpochsAreTheFirstModel) {
@@ -505,9 +586,11 @@ TEST(Trainer, RefusesWhatDoesNotFit) {
   expect_refused(problem, {data.train, {}, data.test}, {.early_stopping = EarlyStopping{}});
   expect_refused(problem, split(Task::kRegression), {});
   expect_refused(mlp_problem(nn::mlp({kFeatures + 1, 2}, relu)), data, {});
-  Split three = data;
-  three.test.classes = 3;
-  expect_refused(problem, three, {});
+  for (Dataset Split::*const part : {&Split::validation, &Split::test}) {
+    Split three = data;
+    (three.*part).classes = 3;
+    expect_refused(problem, three, {});
+  }
   EXPECT_THROW(mlp_problem(network(), Task::kClassification, Loss{Loss::Kind::kMse}), Error);
 }
 
