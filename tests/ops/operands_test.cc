@@ -155,6 +155,13 @@ TEST(Operands, OfAttention) {
        {3, {kF32, {3, 5}}},
        {3, {kF64, {2, 4, 3, 5}}},
        {3, {kI32, {2, 4, 3, 5}}}});
+  // Without a mask, whose shape has to fit, too.
+  expect_refused(op::scaled_dot_product_attention, {{"causal", true}, {"scale", 0.5}},
+                 {{kF32, {2, 4, 3, 6}}, {kF32, {2, 2, 5, 6}}, {kF32, {2, 2, 5, 7}}},
+                 {{0, {kF32, {2, 3, 3, 6}}},
+                  {0, {kF32, {2, 1, 3, 6}}},
+                  {0, {kF32, {1, 4, 3, 6}}},
+                  {0, {kF32, {4, 3, 6}}}});
 }
 
 TEST(Operands, OfAttentionToACache) {
