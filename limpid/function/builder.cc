@@ -225,7 +225,9 @@ Function Builder::finish(std::span<const Value> outputs, std::vector<std::string
   for (std::size_t i = 0; i < outputs.size(); ++i)
     parts_.outputs.push_back({std::move(output_names[i]), ids[i]});
   end();
-  return Function(std::move(parts_));
+  Function::Parts parts = std::move(parts_);
+  parts_.name = parts.name;  // for the message of a second call
+  return Function(std::move(parts));
 }
 
 // Captured values are numbered in the order of their use, but a Function's inputs come first.

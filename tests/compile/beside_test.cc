@@ -75,5 +75,32 @@ TEST(Beside, ProductsOfProductsDoNot) {
   EXPECT_EQ(count(compile(bound).plan(), "& "), 0u);
 }
 
+// Here the second product's result takes the memory of what the first one reads.
+TEST(Beside, ProductsThatWriteOverAnOperandDoNot) {
+  const Type square{Dtype::kF32, {kWidth, kWidth}};
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {2, kWidth}}},
+                                  {"a", square},
+                                  {"b", square},
+                                  {"c", square},
+                                  {"d", square},
+                                  {"e", square}};
+  const Function f = trace("over", inputs, [](std::span<const Value> in) {
+    const Value a = tanh(linear(in[0], in[1])), b = tanh(linear(in[0], in[2]));
+    const Value first = linear(a, in[3]);
+    return std::vector<Value>{linear(first + linear(b, in[4]), in[5])};
+  });
+  const std::vector<Tensor> arguments = random_inputs(f, Key(1));
+  Params weights;
+  for (std::size_t i = 1; i < inputs.size(); ++i) weights.set(inputs[i].name, arguments[i]);
+  CompileOptions options;
+  options.nanoseconds_worth_sharing = 0;
+  const Executable executable = compile(bind(f, weights), options);
+  EXPECT_EQ(count(executable.plan(), "& "), 1u) << executable.plan();
+  const Tensor want = interpret(f, arguments)[0];
+  ThreadPool pool({.threads = 3});
+  for (int run = 0; run < 20; ++run)
+    EXPECT_TRUE(executable({arguments.data(), 1}, &pool)[0].same_bits(want));
+}
+
 }  // namespace
 }  // namespace limpid

@@ -79,6 +79,73 @@ TEST(Executable, AResultIsStoredAfterOthersHaveBeenComputed) {
   }
 }
 
+// The bits of the interpreter on every instruction set.
+void expect_interpreted(const Function& f) {
+  const std::vector<Tensor> inputs = numbers_for(f);
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    const Executable executable = compile(f, {.isa = isa});
+    const std::vector<Tensor> results = executable(inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(results[i].same_bits(expected[i])) << f.name() << ", output " << i << "\n"
+                                                     << executable.plan();
+  }
+}
+
+// Intermediate results are kept for a chunk of 1024 elements, and each has its own place.
+TEST(Executable, AChainOfAnyLength) {
+  for (const std::int64_t n : {1, 15, 1023, 1024, 1025, 2047, 2048, 2049, 5000})
+    expect_interpreted(trace("chain", {{"x", {Dtype::kF32, {n}}}}, [](std::span<const Value> in) {
+      const Value c = cos(in[0]), square = c * c;  // the last use of c, twice
+      const Value e = exp(in[0]), t = tanh(in[0]), s = sin(in[0]);
+      return std::vector<Value>{(square - t * s) / (t + s * e) + square};
+    }));
+}
+
+// The result of a product is computed where a result of what follows will go, if that is written
+// late enough, and has room for it.
+TEST(Executable, AProductAndWhatFollowsFromIt) {
+  using Code = std::vector<Value> (*)(const Value&);
+  const std::pair<const char*, Code> all[] = {
+      {"read after the first result",
+       [](const Value& y) {
+         const Value t = tanh(y);
+         return std::vector<Value>{t, t * y, y - t};
+       }},
+      {"stored itself",
+       [](const Value& y) {
+         return std::vector<Value>{exp(y), y, y * y};
+       }},
+      {"a mask first",
+       [](const Value& y) {
+         const Value zero = number_like(y, 0);
+         return std::vector<Value>{y > zero, select(y > zero, y, exp(y))};
+       }},
+      {"masks alone", [](const Value& y) {
+         const Value zero = number_like(y, 0);
+         return std::vector<Value>{y > zero, y < number_like(y, 1)};
+       }}};
+  for (const auto& [name, code] : all)
+    for (const std::int64_t rows : {1, 7, 40}) {
+      const auto& follow = code;  // a lambda captures no structured binding
+      expect_interpreted(
+          trace(name, {{"x", {Dtype::kF32, {rows, 6}}}, {"w", {Dtype::kF32, {33, 6}}}},
+                [&](std::span<const Value> in) { return follow(linear(in[0], in[1])); }));
+    }
+}
+
+// Elements that are repeated, and then repeated again in another order.
+TEST(Executable, ARepetitionOfARepetition) {
+  const Type whole{Dtype::kF32, {3, 4, 5}};
+  expect_interpreted(
+      trace("repeated", {{"x", {Dtype::kF32, {4}}}, {"y", whole}}, [](std::span<const Value> in) {
+        const Value rows = broadcast(in[0], {3, 4});
+        const Value all = broadcast(reshape(rows, {3, 4, 1}), {3, 4, 5});
+        const Value again = broadcast(reshape(rows, {12, 1}), {12, 5});
+        return std::vector<Value>{all * in[1], reshape(again, {3, 4, 5}) - in[1]};
+      }));
+}
+
 TEST(Executable, RunsWithoutAllocation) {
   const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
   const Function step = train::step_function(train::mlp_problem(net), {optim::Sgd{0.9}}, 300);
@@ -390,6 +457,24 @@ TEST(Plan, KeepsABarrierBetween) {
   EXPECT_GT(barred.find("tanh"), barred.find("matmul")) << barred;
   EXPECT_EQ(barred.find("copy"), std::string::npos) << barred;
   EXPECT_EQ(barred.find("lanes", barred.find("lanes") + 1), std::string::npos) << barred;
+}
+
+// Neither are reads of elements that are repeated.
+TEST(Plan, KeepsABarrierBeforeARepetition) {
+  const auto plan_of = [](bool barred) {
+    return compile(
+               trace("f", {{"x", {Dtype::kF32, {64, 64}}}},
+                     [&](std::span<const Value> in) {
+                       const Value total = sum(in[0], 0), shares = softmax(in[0]);
+                       const Value m = matmul(shares, shares);
+                       const Value repeated = broadcast(barred ? barrier(total) : total, {64, 64});
+                       return std::vector<Value>{m, tanh(shares * repeated)};
+                     }))
+        .plan();
+  };
+  const std::string plain = plan_of(false), barred = plan_of(true);
+  EXPECT_LT(plain.find("tanh"), plain.find("matmul")) << plain;
+  EXPECT_GT(barred.find("tanh"), barred.find("matmul")) << barred;
 }
 
 TEST(InstructionSet, IsForcedByTheEnvironment) {

@@ -139,6 +139,44 @@ TEST(Packings, KeepNothingThatNoPlanReads) {
   EXPECT_LT(options.packings->bytes(), std::size_t{200} * 2100);
 }
 
+// A square matrix that is multiplied with as it is, and transposed.
+TEST(Packings, OfBothLayoutsAreApart) {
+  constexpr std::int64_t kSide = 70;
+  const Tensor x = numbers({3, kSide}, Key(1)), w = numbers({kSide, kSide}, Key(2));
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kBf16}) {
+    const auto products = [&](bool plain, bool transposed) {
+      return trace("products", {{"x", x.type()}, {"w", {dtype, w.shape()}}},
+                   [&](std::span<const Value> in) {
+                     std::vector<Value> all;
+                     if (transposed) all.push_back(linear(in[0], in[1]));
+                     if (plain) all.push_back(matmul(in[0], in[1]));
+                     return all;
+                   });
+    };
+    const Function narrow = trace("narrow", {{"w", w.type()}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{cast(in[0], dtype)};
+    });
+    const Tensor weight = interpret(narrow, {&w, 1})[0];
+    const std::vector<Tensor> in = {x, weight};
+    const std::vector<Tensor> want = interpret(products(true, true), in);
+    EXPECT_FALSE(want[0].same_bits(want[1]));
+    // In one plan, with weights that come with each run or are bound, and in plans that share them.
+    const CompileOptions options{.packings = std::make_shared<Packings>()};
+    const auto bound = [&](bool plain, bool transposed) {
+      return compile(bind(products(plain, transposed), {{"w", weight}}), options);
+    };
+    const std::vector<Tensor> free = compile(products(true, true))(in);
+    const std::vector<Tensor> both = bound(true, true)({&x, 1});
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(free[i].same_bits(want[i])) << name(dtype) << i;
+      EXPECT_TRUE(both[i].same_bits(want[i])) << name(dtype) << i;
+    }
+    const Executable transposed = bound(false, true), plain = bound(true, false);
+    EXPECT_TRUE(transposed({&x, 1})[0].same_bits(want[0])) << name(dtype);
+    EXPECT_TRUE(plain({&x, 1})[0].same_bits(want[1])) << name(dtype);
+  }
+}
+
 TEST(Packings, OfAnInstructionSetAreItsOwn) {
   const Net net({300, 70});
   const CompileOptions shared{.packings = std::make_shared<Packings>()};
@@ -196,6 +234,23 @@ TEST(Packings, FindNoWeightsThatAreGone) {
   const Executable after = plan_of(options);
   EXPECT_FALSE(after(x)[0].same_bits(result));
   EXPECT_TRUE(before(x)[0].same_bits(result));
+}
+
+// Elements that nothing keeps alive may change while a plan lives.
+TEST(Packings, FindNoWeightsThatNothingKeeps) {
+  std::vector<float> memory(64 * 48, 1.0f);
+  const Tensor w =
+      Tensor::borrow({Dtype::kF32, {64, 48}}, std::as_bytes(std::span(memory)), nullptr);
+  const Function product =
+      trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", w.type()}},
+            [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; });
+  const CompileOptions options{.packings = std::make_shared<Packings>()};
+  const std::vector<Tensor> x = {numbers({2, 64}, Key(1))};
+  const Executable before = compile(bind(product, {{"w", w}}), options);
+  std::fill(memory.begin(), memory.end(), 2.0f);
+  const Executable after = compile(bind(product, {{"w", w}}), options);
+  EXPECT_TRUE(after(x)[0].same_bits(interpret(product, std::vector<Tensor>{x[0], w})[0]));
+  EXPECT_FALSE(before(x)[0].same_bits(after(x)[0]));
 }
 
 TEST(Packings, AreSharedByThreadsThatCompile) {

@@ -8,6 +8,7 @@
 
 #include "limpid/compile/compiled.h"
 #include "limpid/ops/ops.h"
+#include "tests/compile/count_allocations.h"
 
 namespace limpid {
 namespace {
@@ -63,6 +64,32 @@ TEST(PlanStore, BoundsThePlansOfCompiledCode) {
   EXPECT_EQ(traced, 65);
   call(1);
   EXPECT_EQ(traced, 66) << "it went for the 65th";
+}
+
+// A plan with the groups as constants is compiled when they have come again: at once, but after
+// each time that others have come, only when they have come twice as often.
+TEST(PlanStore, BindsGroupsThatChangeLessAndLessOften) {
+  auto f = compile([](const Args& p, Value x) { return tanh(matmul(x, p.at("w"))) + p.at("b"); });
+  const Tensor x = Tensor::zeros(f32({3, 20}));
+  const auto group = [] {
+    return Params{{"w", Tensor::zeros(f32({20, 30}))}, {"b", Tensor::zeros(f32({30}))}};
+  };
+  const Params one = group(), two = group();
+  f(one, x);
+  // The calls, from 0 on, that compiled: those that took much memory.
+  const auto compiled_in = [&](const Params& params, int calls) {
+    std::vector<int> all;
+    for (int i = 0; i < calls; ++i) {
+      const std::size_t before = allocations();
+      f(params, x);
+      if (allocations() - before > 60) all.push_back(i);
+    }
+    return all;
+  };
+  EXPECT_EQ(compiled_in(one, 5), std::vector({0}));
+  EXPECT_EQ(compiled_in(two, 7), std::vector({2}));
+  EXPECT_EQ(compiled_in(one, 9), std::vector({4}));
+  EXPECT_EQ(compiled_in(two, 12), std::vector({8}));
 }
 
 }  // namespace

@@ -211,6 +211,16 @@ TEST(Predictor, SaysWhatDoesNotFit) {
             "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");
   EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),
             "predict with 'mlp': expected at least one input with rows, got none");
+  // No row at once would never come to an end, and no run at once would wait for ever.
+  const auto refused = [&](const Predictor::Options& options) {
+    return message_of([&] { const Predictor none(net.function, net.params, options); });
+  };
+  const std::string expected =
+      "predict with 'mlp': expected at least 1 row, at least 1 run at once and no donation, got ";
+  EXPECT_EQ(refused({.most_rows = 0, .most_runs = 2}), expected + "0, 2 and 0");
+  EXPECT_EQ(refused({.most_rows = 3, .most_runs = 0}), expected + "3, 0 and 0");
+  EXPECT_EQ(refused({.most_rows = 3, .most_runs = 1, .compile = {.donations = {{0, 0}}}}),
+            expected + "3, 1 and 1");
   const auto code_of = [&](const Tensor& x) {
     try {
       predict({x});

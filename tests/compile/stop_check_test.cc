@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 #include "limpid/limpid.h"
@@ -46,6 +47,24 @@ TEST_P(Stopping, ARunThatGoesOnHasTheSameBits) {
   const std::vector<Tensor> expected = executable(square());
   for (std::size_t o = 0; o < expected.size(); ++o)
     EXPECT_TRUE((*checked)[o].same_bits(expected[o])) << o;
+}
+
+// By the plan's estimate, three parts of 20 milliseconds. That asking takes longer than the time
+// between two questions makes every part ask.
+TEST(StopCheck, ALongStepAsksBetweenItsParts) {
+  constexpr std::int64_t kSide = 1536;
+  const Type type{Dtype::kF32, {kSide, kSide}};
+  const Executable product = compile(trace("product", {{"x", type}}, [](std::span<const Value> in) {
+    return std::vector<Value>{matmul(in[0], in[0])};
+  }));
+  int asked = 0;
+  StopCheck check([&] {
+    ++asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(51));
+    return false;
+  });
+  EXPECT_TRUE(product(std::vector{Tensor::zeros(type)}, check));
+  EXPECT_GE(asked, 4);  // before the step, before each part of it, and behind it
 }
 
 TEST_P(Stopping, AWorkspaceCanRunAgain) {

@@ -74,6 +74,33 @@ TEST(Named, NamesAMissingEntryWithItsGroups) {
   EXPECT_EQ(message(layer.map([](int i) { return i + 1; }), "gamma"), message(layer, "gamma"));
 }
 
+TEST(Named, PartsAreChosenByWholeNames) {
+  const Counts counts{{"layers.20.bias", 1}, {"layers.2.weight", 2}, {"layers.2.bias", 3},
+                      {"layers.2", 4},       {"layers2", 5},         {"scale", 6}};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(counts.only({"scale", "layers.2"}).names(),
+            (Names{"layers.2.weight", "layers.2.bias", "layers.2", "scale"}));
+  EXPECT_EQ(counts.only({"layers.2", "layers.2.bias"}).size(), 3u);
+  EXPECT_EQ(counts.only({"layers.20"}).at("layers.20.bias"), 1);
+  for (const char* none : {"layer", "layers.2.", "bias", "layers.2.bias.x"})
+    EXPECT_THROW((void)counts.only({"scale", none}), Error) << none;
+  const Counts changed = counts.with({{"scale", 7}, {"more", 8}});
+  EXPECT_EQ(changed.at("scale"), 7);
+  EXPECT_EQ(changed.names().back(), "more");
+  EXPECT_EQ(counts.at("scale"), 6);
+}
+
+TEST(Named, GroupsAreMappedTogetherIfTheirNamesAreTheSame) {
+  const auto difference = [](int a, int b) { return a - b; };
+  const Counts a{{"x", 5}, {"y", 7}}, b{{"y", 1}, {"x", 2}};
+  EXPECT_EQ(map(difference, a, b).values(), (std::vector{3, 6}));
+  for (const Counts& other : {Counts{{"x", 1}}, Counts{{"x", 1}, {"y", 1}, {"z", 1}},
+                              Counts{{"x", 1}, {"z", 1}}, Counts{}}) {
+    EXPECT_THROW(map(difference, a, other), Error);
+    EXPECT_THROW(map(difference, other, a), Error);
+  }
+}
+
 TEST(Params, AreStackedIfTheirTypesAreTheSame) {
   const Params first{{"w", Tensor::from<float>({2}, {1, 2})}};
   const Tensor both =

@@ -60,6 +60,31 @@ TEST(Tensor, HasAnItemIfItHasOneElement) {
   }
 }
 
+TEST(Tensor, RefusesOtherCountsAndDtypesThanItsOwn) {
+  const auto complaint_of = [](const auto& code) -> std::string {
+    try {
+      code();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  for (const int count : {0, 5, 7})
+    EXPECT_EQ(complaint_of([&] {
+                Tensor::from<float>({2, 3}, std::vector<float>(static_cast<std::size_t>(count)));
+              }),
+              "tensor: shape [2, 3] takes 6 values, got " + std::to_string(count));
+  const Tensor t = Tensor::zeros({Dtype::kF32, {2, 3}});
+  EXPECT_EQ(complaint_of([&] { (void)t.values<std::int32_t>(); }),
+            "tensor: elements are f32, not i32");
+  EXPECT_EQ(complaint_of([&] { (void)t.values<double>(); }), "tensor: elements are f32, not f64");
+  EXPECT_EQ(t.reshape({6, 1}).shape(), (Shape{6, 1}));
+  EXPECT_EQ(complaint_of([&] { (void)t.reshape({5}); }),
+            "reshape: [2, 3] has 6 elements, [5] has 5");
+  EXPECT_EQ(complaint_of([&] { (void)t.reshape({7}); }),
+            "reshape: [2, 3] has 6 elements, [7] has 7");
+}
+
 TEST(Tensor, BorrowsElementsThatFit) {
   alignas(8) std::array<std::byte, 24> bytes{};
   const std::span<const std::byte> all = bytes;
@@ -107,6 +132,20 @@ TEST(Tensor, MakesDeferredElementsWhenTheyAreRead) {
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(deferred_numbers({0}, made).bytes().empty());
   EXPECT_FALSE(deferred_numbers({6}, made).same_bits(Tensor::zeros({Dtype::kF32, {6}})));
+}
+
+// Such as the file that they are read from.
+TEST(Tensor, FreesWhatMadeItsDeferredElements) {
+  auto source = std::make_shared<float>(5.0f);
+  const std::weak_ptr<float> watched = source;
+  const Tensor t =
+      Tensor::deferred({Dtype::kF32, {}}, [source = std::move(source)](std::span<std::byte> out) {
+        std::memcpy(out.data(), source.get(), sizeof *source);
+      });
+  EXPECT_EQ(t.read_once().item<float>(), 5);
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(t.item<float>(), 5);
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST(Tensor, DoesNotKeepDeferredElementsThatAreReadOnce) {
@@ -187,6 +226,10 @@ TEST(Tensor, DeferredRowsAreThoseOfTheirOwnShape) {
   EXPECT_TRUE(flat.rows(2, 2).same_bits(Tensor::from<float>({2}, {10, 11})));
   for (const auto& [first, count] : {std::pair{-1, 1}, {3, 1}, {2, 2}})
     EXPECT_THROW(rows_of(t, first, count), Error) << first;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(t.rows(1, kMost), Error);
+  EXPECT_THROW(t.rows(kMost, 1), Error);
+  EXPECT_THROW(t.rows(1, -1), Error);
   EXPECT_THROW(t.read_rows(0, 2, {}), Error);
   EXPECT_THROW(Tensor::deferred_rows({Dtype::kF32, {}}, {}), Error);
 }
@@ -210,6 +253,19 @@ TEST(Tensor, GoesThroughBlocksInOrder) {
   });
   EXPECT_EQ(next, shape.elements());
   EXPECT_GT(blocks, 1);
+}
+
+// Of several at once, as of one after the other, whatever their sizes are.
+TEST(Tensor, HashesOfManyAreThoseOfEach) {
+  std::vector<Tensor> all;
+  for (const std::int64_t size : {3, 0, 100, 7, 7, 64, 5, 1, 33, 2, 8}) {
+    EXPECT_EQ(hashes(all).size(), all.size());
+    all.push_back(Tensor::generate<float>({size}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i + 10 * all.size());
+    }));
+    const std::vector<std::uint64_t> together = hashes(all);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(together[i], hash(all[i])) << i;
+  }
 }
 
 // For any size of an object: that of this machine, and of one with addresses of 32 bits.

@@ -67,6 +67,29 @@ TEST(Text, AttributesAreEqualByTheirBits) {
   EXPECT_FALSE(with(1) == (Attributes{{"alpha", std::int64_t{1}}}));
 }
 
+TEST(Text, AttributesOfEveryKindAreCompared) {
+  using List = std::vector<std::int64_t>;
+  const std::vector<Attribute> all{true,
+                                   false,
+                                   std::int64_t{0},
+                                   std::int64_t{1},
+                                   1.0,
+                                   2.0,
+                                   List{},
+                                   List{0},
+                                   List{0, 1},
+                                   Dtype::kF32,
+                                   Dtype::kF64,
+                                   Tensor::scalar(1.0f),
+                                   Tensor::scalar(2.0f),
+                                   Tensor::scalar(1.0)};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < all.size(); ++j)
+      EXPECT_EQ((Attributes{{"a", all[i]}} == Attributes{{"a", all[j]}}), i == j) << i << ' ' << j;
+  EXPECT_FALSE((Attributes{{"a", true}} == Attributes{{"b", true}}));
+  EXPECT_FALSE((Attributes{{"a", true}} == Attributes{{"a", true}, {"b", true}}));
+}
+
 TEST(Text, NumbersKeepTheirBits) {
   const float inf = std::numeric_limits<float>::infinity();
   const Function f = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
@@ -125,6 +148,8 @@ INSTANTIATE_TEST_SUITE_P(
                ErrorCode::kInvalidArgument, "takes 1 input, got 2"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[2]\nreturn %0\n}", ErrorCode::kParse,
                "exp gives f32[], the text says f32[2]"},
+        Broken{"function f(%x: f32[]) {\n%0, %1 = exp(%x) : f32[]\nreturn %0\n}", ErrorCode::kParse,
+               "exp gives 1 results, the text names 2"},
         Broken{"function f(%x: f32[]) {\n%0 = exp(%x) : f32[]\n%0 = exp(%x) : f32[]\nreturn %0\n}",
                ErrorCode::kParse, "%0 is defined twice"},
         Broken{"function f(%x: f32[2]) {\n%0 = sum(%x) : f32[]\nreturn %0\n}",

@@ -1,4 +1,5 @@
 // The verifier, the builder and the interpreter with invalid arguments.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "limpid/core/error.h"
@@ -53,12 +54,26 @@ TEST(Verify, RefusesUseBeforeDefinition) {
   Function::Parts parts = chain(5);
   parts.nodes[2].inputs = {4};
   EXPECT_NE(complaint(std::move(parts)).find("uses value 4 before it is made"), std::string::npos);
+  parts = chain(5);
+  parts.nodes[2].inputs = {-1};
+  EXPECT_NE(complaint(std::move(parts)).find("uses value -1 before it is made"), std::string::npos);
 }
 
 TEST(Verify, RefusesOutputsThatAreNotThere) {
-  Function::Parts parts = chain(5);
-  parts.outputs = {{"", 9}};
-  EXPECT_NE(complaint(std::move(parts)).find("output 9 does not exist"), std::string::npos);
+  for (const ValueId value : {9, 6, -1}) {
+    Function::Parts parts = chain(5);
+    parts.outputs = {{"", value}};
+    EXPECT_NE(complaint(std::move(parts)).find(fmt::format("output {} does not exist", value)),
+              std::string::npos);
+  }
+}
+
+TEST(Verify, RefusesAnInputOfAnotherType) {
+  for (const Type& type : {Type{Dtype::kF32, {3}}, Type{Dtype::kF64, {2}}}) {
+    Function::Parts parts = chain(5);
+    parts.inputs[0].type = type;
+    EXPECT_EQ(complaint(std::move(parts)), "function 'chain': input 0 has another type");
+  }
 }
 
 TEST(Verify, RefusesResultsThatAreMisnumbered) {
@@ -97,6 +112,32 @@ TEST(Builder, RefusesValuesOfAnotherFunction) {
   const Value b = other.input("b", {Dtype::kF32, {}});
   EXPECT_THROW(a + b, Error);
   EXPECT_THROW(-Value(), Error);
+}
+
+TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {
+  const auto complaint_of = [](const auto& code) -> std::string {
+    try {
+      code();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  Builder b("f");
+  const Value x = b.input("x", {Dtype::kF32, {2}});
+  EXPECT_EQ(complaint_of([&] {
+              b.input("x", {Dtype::kF32, {2}});
+            }),
+            "function 'f': two inputs are named 'x'");
+  const Value y = exp(x);
+  EXPECT_EQ(complaint_of([&] {
+              b.input("late", {Dtype::kF32, {2}});
+            }),
+            "function 'f': input 'late' is added after an op");
+  const Function f = b.finish(std::vector<Value>{y});
+  EXPECT_EQ(f.inputs().size(), 1u);
+  EXPECT_EQ(complaint_of([&] { b.finish(std::vector<Value>{}); }),
+            "function 'f' is already complete");
 }
 
 TEST(Interpret, NamesTheInputThatDoesNotFit) {

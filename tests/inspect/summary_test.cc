@@ -258,5 +258,35 @@ TEST(ShapeTrace, OfATrainingFunction) {
   EXPECT_EQ(row("dropout").note, "rate = 0.2");
 }
 
+// A multiply-add is two operations, and a softmax five for each of its terms.
+TEST(Flops, OfBatchesOfProductsAndOfAttention) {
+  const auto flops_of = [](const std::vector<Type>& types,
+                           const std::function<Value(std::span<const Value>)>& code) {
+    std::vector<Input> inputs;
+    for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
+    const Function f =
+        trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
+    return shape_trace(f, {}).back().flops;
+  };
+  EXPECT_EQ(flops_of({{Dtype::kF32, {7, 3, 4}}, {Dtype::kF32, {7, 4, 5}}},
+                     [](auto in) { return matmul(in[0], in[1]); }),
+            7 * 2 * 3 * 4 * 5);
+  // Four heads that share two of keys, in two examples.
+  const auto attention = [&](std::int64_t queries, std::int64_t keys, bool causal) {
+    const std::int64_t flops =
+        flops_of({{Dtype::kF32, {2, 4, queries, 6}},
+                  {Dtype::kF32, {2, 2, keys, 6}},
+                  {Dtype::kF32, {2, 2, keys, 7}}},
+                 [&](auto in) {
+                   return scaled_dot_product_attention(in[0], in[1], in[2], {.causal = causal});
+                 });
+    EXPECT_EQ(flops % (2 * 4 * (2 * (6 + 7) + 5)), 0);
+    return flops / (2 * 4 * (2 * (6 + 7) + 5));  // pairs of a query and a key
+  };
+  EXPECT_EQ(attention(3, 5, false), 15);
+  EXPECT_EQ(attention(3, 5, true), 3 + 4 + 5);
+  EXPECT_EQ(attention(5, 3, true), 0 + 0 + 1 + 2 + 3);
+}
+
 }  // namespace
 }  // namespace limpid

@@ -159,9 +159,11 @@ TEST_P(MatmulTest, BlocksOfTheSum) {
 TEST_P(MatmulTest, LongDots) {
   for (const std::size_t length : {256, 300, 2048, 2049, 4096, 4500, 9000})
     for (const Layout b : kLayouts)
-      for (const std::size_t m : {1, 2, 9})
-        for (const std::size_t n : {1, 2, 10, 17})
-          check({m, n, length}, {.b = b, .bias = n == 1, .relu = m == 2});
+      for (const Layout a : {Layout::kRowMajor, Layout::kTransposed})
+        for (const std::size_t m : {1, 2, 9})
+          for (const std::size_t n : {1, 2, 10, 17})
+            check({m, n, length},
+                  {.a = a, .b = b, .bias = n == 1, .relu = m == 2, .padding = m % 2});
 }
 
 // One column: lanes run over rows.

@@ -78,6 +78,14 @@ TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
   }
 }
 
+TEST_P(NarrowTest, Bf16OfNoTermsIsTheBias) {
+  const Sizes s{3, 40, 0};
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < s.m; ++i)
+    for (const float bias : values(2, s.n)) expected.push_back(arithmetic::maximum(bias, 0.0f));
+  expect_product(k().bf16, nullptr, {}, {}, expected, s, 1, 1, false);
+}
+
 TEST_P(NarrowTest, I8IsItsDefinition) {
   for (const Sizes& s : kSizes) {
     std::vector<std::int8_t> weights;

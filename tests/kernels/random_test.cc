@@ -16,6 +16,21 @@ TEST(Philox, KnownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+// key.h has the definition. No word of the table is the parent of a child's.
+TEST(Key, ChildrenAreApartFromItsWords) {
+  for (const std::uint64_t bits : {0ull, 1ull, 0x0123456789abcdefull})
+    for (const std::uint64_t data : {0ull, 1ull, 5ull, (7ull << 32) + 2}) {
+      const Key parent(bits);
+      const auto low = static_cast<std::uint32_t>(data),
+                 high = static_cast<std::uint32_t>(data >> 32);
+      const Words words = philox4x32({low, high, 0, 1}, {static_cast<std::uint32_t>(bits),
+                                                         static_cast<std::uint32_t>(bits >> 32)});
+      const std::uint64_t child = parent.fold_in(data).bits();
+      EXPECT_EQ(child, words[0] | std::uint64_t{words[1]} << 32);
+      EXPECT_NE(static_cast<std::uint32_t>(child), parent.word(4 * data));
+    }
+}
+
 class RandomTest : public OnEveryIsa {};
 
 TEST_P(RandomTest, EqualsTheTableOfTheKey) {

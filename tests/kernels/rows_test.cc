@@ -131,6 +131,20 @@ TEST_P(RowsTest, NormsOfMoreThanTheCachesHold) {
   }
 }
 
+// The first vector that is aligned may begin behind the row.
+TEST_P(RowsTest, NormsOfManyRowsShorterThanAVector) {
+  constexpr std::size_t kColumns = 3, kRows = (std::size_t{4} << 20) / kColumns + 3, kFew = 1000;
+  const Floats in = values(1, kRows * kColumns), gamma = values(2, kColumns);
+  std::vector<float> want(in.size());
+  for (std::size_t r = 0; r < kRows; r += kFew)
+    k().rms_norm(&in[r * kColumns], std::min(kFew, kRows - r), kColumns, 1e-5f, gamma.data(),
+                 &want[r * kColumns]);
+  Guarded out(in.size(), 2);
+  k().rms_norm(in.data(), kRows, kColumns, 1e-5f, gamma.data(), out.data());
+  EXPECT_TRUE(same_values(out.data(), want.data(), in.size()));
+  EXPECT_TRUE(out.guards_intact());
+}
+
 TEST_P(RowsTest, SoftmaxOfExtremes) {
   const float large[2] = {1e9f, -1e9f};
   float out[2];

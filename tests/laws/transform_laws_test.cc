@@ -165,6 +165,11 @@ TEST(Simplify, FindsWhatIsHadForLess) {
          return Out{transpose(transpose(in[0], {1, 0}), {1, 0})};
        },
        0},
+      {"transpose twice",
+       [](In in) {
+         return Out{transpose(transpose(reshape(in[0], {1, 2, 3}), {1, 2, 0}), {1, 0, 2})};
+       },
+       2},
       {"transpose of nothing",
        [](In in) {
          return Out{transpose(in[0], {0, 1})};

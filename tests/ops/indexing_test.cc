@@ -171,6 +171,49 @@ TEST(RotaryEmbedding, TurnsHalvesOrNeighboursAndLeavesTheRest) {
   EXPECT_TRUE(y[1].same_bits(reals({1, 5}, {-2, 1, 3, 4, 5})));
 }
 
+TEST(Take, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {
+  // Element (i, j, k) is 100 i + 10 j + k.
+  const Tensor x = Tensor::generate<std::int32_t>({2, 3, 2}, [](std::span<std::int32_t> out) {
+    for (std::size_t n = 0; n < out.size(); ++n)
+      out[n] = static_cast<std::int32_t>(100 * (n / 6) + 10 * (n / 2 % 3) + n % 2);
+  });
+  const Tensor numbers = whole({1, 4}, {2, 0, 7, 1});
+  const auto y = run({x, numbers}, [](std::span<const Value> in) {
+    return Values{take(in[0], in[1], 1), take(in[0], in[1], -1)};
+  });
+  EXPECT_TRUE(y[0].same_bits(
+      whole({2, 1, 4, 2}, {20, 21, 0, 1, 0, 0, 10, 11, 120, 121, 100, 101, 0, 0, 110, 111})));
+  EXPECT_TRUE(
+      y[1].same_bits(whole({2, 3, 1, 4}, {0, 0,   0, 1,   0, 10,  0, 11,  0, 20,  0, 21,
+                                          0, 100, 0, 101, 0, 110, 0, 111, 0, 120, 0, 121})));
+}
+
+// One call takes 64 parts.
+TEST(Concatenate, TakesAnyNumberOfParts) {
+  for (const std::int64_t parts : {1, 64, 65, 128, 150, 4097}) {
+    const Tensor x = Tensor::generate<std::int32_t>({parts, 1}, [](std::span<std::int32_t> out) {
+      for (std::size_t n = 0; n < out.size(); ++n) out[n] = static_cast<std::int32_t>(n);
+    });
+    const auto y = run({x}, [&](std::span<const Value> in) {
+      return Values{concatenate(split(in[0], parts, 0), 0)};
+    });
+    EXPECT_TRUE(y[0].same_bits(x)) << parts;
+  }
+}
+
+TEST(Split, IsIntoEqualParts) {
+  const Tensor x = whole({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto in_parts = [&](std::int64_t parts, std::int64_t axis) {
+    return run({x}, [&](auto in) { return split(in[0], parts, axis); });
+  };
+  const std::vector<Tensor> y = in_parts(3, -1);
+  ASSERT_EQ(y.size(), 3u);
+  EXPECT_TRUE(y[1].same_bits(whole({2, 1}, {2, 5})));
+  EXPECT_THROW(in_parts(2, 1), Error);
+  EXPECT_THROW(in_parts(4, 1), Error);
+  EXPECT_THROW(in_parts(0, 1), Error);
+}
+
 // ---- caches
 
 // An axis that the cache lacks is refused while tracing: running it would read past the shape.

@@ -42,6 +42,13 @@ TEST(Reduce, ArgminIsTheFirstSmallest) {
   EXPECT_EQ(of(argmax, integers, 0).item<std::int32_t>(), 2);
 }
 
+TEST(Reduce, ArgmaxIsTheFirstNanIfThereIsOne) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor x = Tensor::from<double>({3, 4}, {1, nan, 9, nan, nan, 9, 9, 9, 1, 9, 9, nan});
+  EXPECT_TRUE(of(argmax, x, 1).same_bits(Tensor::from<std::int32_t>({3}, {1, 0, 3})));
+  EXPECT_TRUE(of(argmin, x, 1).same_bits(Tensor::from<std::int32_t>({3}, {1, 0, 3})));
+}
+
 TEST(Reduce, ProductsOfAnyLengthAndTheirSlopes) {
   EXPECT_TRUE(of(prod, matrix(), 1).same_bits(Tensor::from<double>({2}, {12, 0})));
   EXPECT_TRUE(of(prod, Tensor::zeros({Dtype::kI32, {0, 2}}), 0)

@@ -280,6 +280,27 @@ TEST(Groups, ArithmeticIsByName) {
             "groups: expected the same names in both, got 'a' in the first only");
 }
 
+TEST(Groups, OperandsKeepTheirOrder) {
+  auto f = compile([](const Args& p, const Args& q, Value v) {
+    const std::vector<Args> all{p + q,   p - q,   p * q,   p / q,  //
+                                p + v,   p - v,   p * v,   p / v,   v + p,   v - p,
+                                v * p,   v / p,   p + 2.0, p - 2.0, p * 2.0, p / 2.0,
+                                2.0 + p, 2.0 - p, 2.0 * p, 2.0 / p};
+    Args results;
+    for (const Args& one : all) results.set(std::to_string(results.size()), one.at("a"));
+    return results;
+  });
+  const auto number = [](float x) { return Params{{"a", Tensor::from<float>({1}, {x})}}; };
+  std::vector<float> got;
+  for (const auto& [name, result] : f(number(8), number(2), 2.0))
+    got.push_back(result.item<float>());
+  const std::vector<float> first{10, 6, 16, 4}, second{10, -6, 16, 0.25};
+  std::vector<float> want = first;
+  for (int both = 0; both < 2; ++both)
+    for (const auto& part : {first, second}) want.insert(want.end(), part.begin(), part.end());
+  EXPECT_EQ(got, want);
+}
+
 // ---- plans
 
 TEST(Compiled, BindsGroupsThatStayTheSameObjects) {

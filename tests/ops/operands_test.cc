@@ -1,0 +1,261 @@
+// What ops refuse while they are traced: a run of such a call would read past an operand's end, or
+// take its elements for others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/ops/ops.h"
+
+namespace limpid {
+namespace {
+
+constexpr Dtype kF32 = Dtype::kF32, kF64 = Dtype::kF64, kI32 = Dtype::kI32, kI64 = Dtype::kI64,
+                kBool = Dtype::kBool;
+
+// The call with `fitting` operands is traced; with any one of `wrong` in its place it is not.
+void expect_refused(const Op& op, const Attributes& attributes, const std::vector<Type>& fitting,
+                    const std::vector<std::pair<std::size_t, Type>>& wrong) {
+  const auto make = [&](const std::vector<Type>& types) {
+    std::vector<Input> inputs;
+    for (std::size_t i = 0; i < types.size(); ++i)
+      inputs.push_back({"x" + std::to_string(i), types[i]});
+    trace("f", inputs, [&](auto in) { return call(op, in, attributes); });
+  };
+  EXPECT_NO_THROW(make(fitting)) << op.name;
+  for (const auto& [place, type] : wrong) {
+    std::vector<Type> types = fitting;
+    types[place] = type;
+    EXPECT_THROW(make(types), Error) << op.name << ", input " << place << ": " << to_string(type);
+  }
+}
+
+TEST(Operands, OfElementwiseOps) {
+  expect_refused(
+      op::add, {}, {{kF32, {2, 3}}, {kF32, {2, 3}}},
+      {{1, {kF32, {2, 2}}}, {1, {kF32, {3}}}, {1, {kF64, {2, 3}}}, {0, {kBool, {2, 3}}}});
+  expect_refused(op::select, {}, {{kBool, {2, 3}}, {kF32, {2, 3}}, {kF32, {2, 3}}},
+                 {{0, {kBool, {2, 2}}},
+                  {0, {kBool, {3}}},
+                  {0, {kI32, {2, 3}}},
+                  {1, {kF32, {2, 2}}},
+                  {2, {kF32, {2, 2}}},
+                  {2, {kF64, {2, 3}}}});
+  // Four scalars.
+  const Type of{kF32, {2, 3}}, one{kF32, {}};
+  expect_refused(op::adam_update, {{"beta1", 0.9}, {"beta2", 0.99}, {"eps", 1e-8}},
+                 {of, of, of, of, one, one, one, one},
+                 {{1, {kF32, {2, 2}}},
+                  {2, {kF32, {2, 2}}},
+                  {3, {kF32, {2, 2}}},
+                  {3, {kF64, {2, 3}}},
+                  {4, {kF32, {2, 3}}},
+                  {7, {kF32, {1}}},
+                  {7, {kF64, {}}}});
+}
+
+TEST(Operands, OfProducts) {
+  expect_refused(op::matmul, {{"transpose_a", false}, {"transpose_b", false}},
+                 {{kF32, {2, 3, 4}}, {kF32, {2, 4, 5}}},
+                 {{0, {kF32, {3, 4}}},
+                  {1, {kF32, {4, 5}}},
+                  {1, {kF32, {1, 4, 5}}},
+                  {1, {kF32, {2, 5, 4}}},
+                  {1, {kF64, {2, 4, 5}}}});
+  expect_refused(op::linear, {}, {{kF32, {3, 4}}, {kF32, {5, 4}}, {kF32, {5}}},
+                 {{0, {kF32, {3, 5}}},
+                  {0, {kF32, {}}},
+                  {1, {kF32, {4}}},
+                  {1, {kF64, {5, 4}}},
+                  {2, {kF32, {4}}},
+                  {2, {kF32, {1, 5}}},
+                  {2, {kF32, {}}},
+                  {2, {kF64, {5}}}});
+}
+
+TEST(Operands, OfRows) {
+  expect_refused(op::layer_norm, {{"dims", std::int64_t{1}}, {"eps", 1e-5}},
+                 {{kF32, {3, 4}}, {kF32, {4}}, {kF32, {4}}},
+                 {{1, {kF32, {3}}},
+                  {1, {kF32, {}}},
+                  {1, {kF64, {4}}},
+                  {2, {kF32, {5}}},
+                  {2, {kF32, {3, 4}}},
+                  {2, {kF64, {4}}}});
+  expect_refused(op::softmax_cross_entropy, {}, {{kF32, {2, 3, 4}}, {kI32, {2, 3}}},
+                 {{0, {kF32, {}}},
+                  {1, {kI32, {2, 2}}},
+                  {1, {kI32, {2}}},
+                  {1, {kI32, {2, 3, 4}}},
+                  {1, {kI64, {2, 3}}},
+                  {1, {kF32, {2, 3}}}});
+  expect_refused(op::rotary_embedding, {{"interleaved", false}},
+                 {{kF32, {2, 3, 8}}, {kF32, {3, 4}}, {kF32, {3, 4}}},
+                 {{0, {kF32, {2, 3, 7}}},
+                  {0, {kF32, {2, 4, 8}}},
+                  {0, {kF64, {2, 3, 8}}},
+                  {1, {kF32, {3, 3}}},
+                  {2, {kF32, {1, 4}}},
+                  {2, {kF64, {3, 4}}}});
+  expect_refused(op::concatenate, {{"axis", std::int64_t{0}}}, {{kF32, {1, 3}}, {kF32, {2, 3}}},
+                 {{1, {kF32, {2, 2}}}, {1, {kF32, {2}}}, {1, {kF64, {2, 3}}}, {1, {kI32, {2, 3}}}});
+}
+
+TEST(Operands, OfRowsByNumber) {
+  const Attributes each{{"batch", std::int64_t{1}}};
+  expect_refused(op::gather, each, {{kF32, {2, 5, 3}}, {kI32, {2, 4}}},
+                 {{0, {kF32, {3, 5, 3}}},
+                  {0, {kF32, {2}}},
+                  {1, {kI32, {3, 4}}},
+                  {1, {kI32, {}}},
+                  {1, {kF32, {2, 4}}}});
+  expect_refused(op::scatter_add, {{"batch", std::int64_t{1}}, {"size", std::int64_t{5}}},
+                 {{kI64, {2, 4}}, {kF32, {2, 4, 3}}},
+                 {{0, {kI64, {2, 5}}},
+                  {0, {kI64, {2, 4, 3, 1}}},
+                  {0, {kF64, {2, 4}}},
+                  {1, {kF32, {3, 4, 3}}},
+                  {1, {kF32, {2, 3, 3}}},
+                  {1, {kF32, {2}}},
+                  {1, {kBool, {2, 4, 3}}}});
+  for (const Op* op : {&op::scatter, &op::scatter_maximum})
+    expect_refused(*op, each, {{kF32, {2, 5, 3}}, {kI32, {2, 4}}, {kF32, {2, 4, 3}}},
+                   {{0, {kF32, {2}}},
+                    {0, {kF32, {2, 5, 2}}},
+                    {1, {kI32, {2, 3}}},
+                    {1, {kF32, {2, 4}}},
+                    {2, {kF32, {2, 3, 3}}},
+                    {2, {kF32, {2, 4}}},
+                    {2, {kI32, {2, 4, 3}}},
+                    {2, {kF64, {2, 4, 3}}}});
+}
+
+TEST(Operands, OfAttention) {
+  // 4 heads of 3 queries, 2 of 5 keys.
+  expect_refused(
+      op::scaled_dot_product_attention, {{"causal", false}, {"scale", 0.5}},
+      {{kF32, {2, 4, 3, 6}}, {kF32, {2, 2, 5, 6}}, {kF32, {2, 2, 5, 7}}, {kF32, {2, 4, 3, 5}}},
+      {{0, {kF32, {2, 3, 3, 6}}},
+       {0, {kF32, {1, 4, 3, 6}}},
+       {0, {kF32, {2, 4, 3, 5}}},
+       {0, {kF32, {4, 3, 6}}},
+       {1, {kF32, {2, 2, 4, 6}}},
+       {1, {kF64, {2, 2, 5, 6}}},
+       {2, {kF32, {2, 2, 4, 7}}},
+       {2, {kF32, {2, 1, 5, 7}}},
+       {2, {kF64, {2, 2, 5, 7}}},
+       {3, {kF32, {2, 4, 3, 4}}},
+       {3, {kF32, {2, 4, 1, 5}}},
+       {3, {kF32, {3, 5}}},
+       {3, {kF64, {2, 4, 3, 5}}},
+       {3, {kI32, {2, 4, 3, 5}}}});
+  // Without a mask, whose shape has to fit, too.
+  expect_refused(op::scaled_dot_product_attention, {{"causal", true}, {"scale", 0.5}},
+                 {{kF32, {2, 4, 3, 6}}, {kF32, {2, 2, 5, 6}}, {kF32, {2, 2, 5, 7}}},
+                 {{0, {kF32, {2, 3, 3, 6}}},
+                  {0, {kF32, {2, 1, 3, 6}}},
+                  {0, {kF32, {1, 4, 3, 6}}},
+                  {0, {kF32, {4, 3, 6}}}});
+}
+
+TEST(Operands, OfAttentionToACache) {
+  // Two sequences of 3 queries with 4 heads, 2 of keys, of which there are 5.
+  expect_refused(op::cached_attention, {{"scale", 0.5}},
+                 {{kF32, {2, 4, 3, 6}}, {kF32, {2, 2, 6, 5}}, {kF32, {2, 2, 5, 7}}, {kI32, {2}}},
+                 {{0, {kF32, {1, 4, 3, 6}}},
+                  {0, {kF32, {2, 4, 3, 5}}},
+                  {0, {kF32, {4, 3, 6}}},
+                  {1, {kF32, {1, 2, 6, 5}}},
+                  {1, {kF32, {2, 2, 6, 4}}},
+                  {1, {kF32, {2, 2, 5, 5}}},
+                  {1, {kF64, {2, 2, 6, 5}}},
+                  {2, {kF32, {1, 2, 5, 7}}},
+                  {2, {kF32, {2, 1, 5, 7}}},
+                  {2, {kF32, {2, 2, 4, 7}}},
+                  {2, {kF64, {2, 2, 5, 7}}},
+                  {3, {kI32, {1}}},
+                  {3, {kI32, {}}},
+                  {3, {Dtype::kI64, {2}}}});
+}
+
+TEST(Operands, OfUpdatesOfACache) {
+  expect_refused(op::update_rows, {{"axis", std::int64_t{1}}},
+                 {{kF32, {2, 5, 3}}, {kF32, {2, 1, 3}}, {kI32, {2}}},
+                 {{1, {kF32, {2, 1, 2}}},
+                  {1, {kF32, {1, 1, 3}}},
+                  {1, {kF32, {2, 1}}},
+                  {1, {kI32, {2, 1, 3}}},
+                  {1, {kF64, {2, 1, 3}}},
+                  {2, {kI32, {1}}},
+                  {2, {kI32, {2, 5}}},
+                  {2, {Dtype::kI64, {2}}}});
+}
+
+// Integers have no halves.
+TEST(Operands, OfPaddings) {
+  using List = std::vector<std::int64_t>;
+  const auto padded = [](Dtype dtype, double with) {
+    trace("f", {{"x", {dtype, {3}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{pad(in[0], List{1}, List{0}, List{0}, with)};
+    });
+  };
+  padded(kF32, 0.5);
+  padded(kI32, -7);
+  for (const Dtype dtype : {kI32, kI64})
+    for (const double with : {0.5, 0x1p31, -0x1p31 - 1}) EXPECT_THROW(padded(dtype, with), Error);
+}
+
+TEST(Operands, OfNormsByChannel) {
+  const Type channel{kF32, {4}};
+  expect_refused(op::batch_norm, {{"eps", 1e-5}, {"momentum", 0.1}},
+                 {{kF32, {2, 4, 1}}, channel, channel, channel, channel},
+                 {{0, {kF32, {1, 4, 1}}},  // the variance of one element
+                  {0, {kF32, {4}}},
+                  {0, {kF32, {2, 3, 1}}},
+                  {1, {kF32, {3}}},
+                  {4, {kF64, {4}}}});
+  expect_refused(op::group_norm, {{"eps", 1e-5}, {"groups", std::int64_t{2}}},
+                 {{kF32, {2, 4, 3}}, channel, channel},
+                 {{0, {kF32, {2, 3, 4}}}, {0, {kF32, {4}}}, {2, {kF32, {2}}}});
+}
+
+// Everything would be dropped, and the rest scaled by infinity.
+TEST(Operands, OfDropout) {
+  const auto dropped = [](double rate) {
+    trace("f", {{"x", {kF32, {3}}}, {"key", {kI64, {}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{dropout(in[0], in[1], rate)};
+    });
+  };
+  dropped(0);
+  dropped(0.999);
+  for (const double rate : {1.0, 1.5, -0.1, std::nan("")}) EXPECT_THROW(dropped(rate), Error);
+}
+
+TEST(Operands, OfConstants) {
+  Builder b("f");
+  const auto refused = [&](double number, Dtype dtype) {
+    EXPECT_THROW(constant(b, number, dtype), Error) << number << " as " << name(dtype);
+  };
+  for (const auto& [dtype, lowest, above] : {std::tuple{kI32, -0x1p31, 0x1p31},
+                                             {kI64, -0x1p63, 0x1p63},
+                                             {Dtype::kI8, -128.0, 128.0},
+                                             {Dtype::kU8, 0.0, 256.0}}) {
+    EXPECT_NO_THROW(constant(b, lowest, dtype));
+    EXPECT_NO_THROW(constant(b, std::min(above - 1, std::nextafter(above, 0.0)), dtype));
+    refused(above, dtype);
+    refused(std::min(lowest - 1, std::nextafter(lowest, -0x1p100)), dtype);
+    refused(0.5, dtype);
+    refused(std::nan(""), dtype);
+  }
+  refused(1, kBool);
+  refused(1, Dtype::kBf16);
+}
+
+}  // namespace
+}  // namespace limpid
