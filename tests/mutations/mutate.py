@@ -17,8 +17,8 @@ mutations.toml has the list. Each entry is a [[mutation]] with
 It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the
 compiler searches first. What read the file is compiled again by the command of the build, and the program of the test linked
 again with these objects before its libraries. A file or the module of the Python package is replaced in a copy of the build's
-package. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten
-times as long as it did. A mutation that does not compile is a mistake of the list.
+package. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or
+by taking ten times as long as it did. A mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
 other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
