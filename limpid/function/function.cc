@@ -80,7 +80,8 @@ Function::CallTypes Function::call_types(const Node& node) const {
 
 std::string value_name(const Function& function, ValueId id) {
   const auto inputs = static_cast<ValueId>(function.inputs().size());
-  if (id < inputs) return "%" + quoted_name(function.inputs()[static_cast<std::size_t>(id)].name);
+  if (id >= 0 && id < inputs)
+    return "%" + quoted_name(function.inputs()[static_cast<std::size_t>(id)].name);
   return fmt::format("%{}", id - inputs);
 }
 

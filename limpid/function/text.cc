@@ -133,9 +133,10 @@ std::string node_text(const Function& function, const Node& node, const TextOpti
     types.push_back(function.type(id));
   }
   for (ValueId id : node.inputs) inputs.push_back(value_name(function, id));
-  return fmt::format("{} = {}({}){} : {}{}", fmt::join(results, ", "), node.op->name,
-                     fmt::join(inputs, ", "), attributes_text(node.attributes, options),
-                     types_text(types), node.scope.empty() ? "" : "  @" + quoted_name(node.scope));
+  return fmt::format("{} = {}({}){} : {}{}", fmt::join(results, ", "),
+                     node.op ? std::string_view(node.op->name) : "(no op)", fmt::join(inputs, ", "),
+                     attributes_text(node.attributes, options), types_text(types),
+                     node.scope.empty() ? "" : "  @" + quoted_name(node.scope));
 }
 
 std::string to_text(const Function& function, const TextOptions& options) {

@@ -13,7 +13,6 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/serve/http_error.h"
-#include "limpid/serve/infer_v2.h"
 
 namespace limpid::serve {
 namespace {
@@ -74,13 +73,14 @@ void compare(const std::string& name, const Tensor& here, const Tensor& there) {
 
 Recomputed recompute(const Model& model, std::string_view body,
                      std::optional<std::size_t> json_bytes, ThreadPool* pool) {
-  Recomputed again{.signature = signature_of(model), .outputs = {}, .receipt = {}};
+  Recomputed again{.signature = signature_of(model), .outputs = {}, .wanted = {}, .receipt = {}};
   constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
   const Limits limits{.answer = kAny, .rows = std::numeric_limits<std::int64_t>::max()};
   const InferRequest request =
       as_format_error([&] { return parse_infer(again.signature, body, json_bytes, limits); });
   const Predictor predictor(model.function, model.params, {.pool = pool});
   again.outputs = predictor(request.inputs);
+  again.wanted = request.outputs;
   again.receipt = {.model = again.signature.hash,
                    .input = hash_of_numbers(request.inputs),
                    .output = hash_of_numbers(again.outputs)};
@@ -91,6 +91,11 @@ void check_answer(const Recomputed& again, std::string_view body,
                   std::optional<std::size_t> json_bytes) {
   const std::vector<std::optional<Tensor>> outputs =
       as_format_error([&] { return parse_outputs(again.signature, body, json_bytes); });
+  for (const InferRequest::Wanted& wanted : again.wanted)
+    if (!outputs[wanted.output])
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("no: the answer has no output {}",
+                              in_quotes(again.signature.outputs[wanted.output].name)));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) compare(again.signature.outputs[i].name, again.outputs[i], *outputs[i]);
 }

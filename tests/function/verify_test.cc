@@ -59,6 +59,12 @@ TEST(Verify, RefusesUseBeforeDefinition) {
   EXPECT_NE(complaint(std::move(parts)).find("uses value -1 before it is made"), std::string::npos);
 }
 
+TEST(Verify, RefusesANodeWithoutAnOp) {
+  Function::Parts parts = chain(5);
+  parts.nodes[2].op = nullptr;
+  EXPECT_NE(complaint(std::move(parts)).find("op 2: a node has no op"), std::string::npos);
+}
+
 TEST(Verify, RefusesOutputsThatAreNotThere) {
   for (const ValueId value : {9, 6, -1}) {
     Function::Parts parts = chain(5);

@@ -51,6 +51,8 @@ class Receipt(served.ServeTest):
                          f"no: element 0 of the output 'logits' is {number} here, the answer has 0.25")
         self.answer.write_bytes(answer.body.replace(number.encode(), b'"NaN"'))
         self.assertIn("the answer has nan", self.error(1, *options, "--answer", self.answer))
+        self.answer.write_bytes(b'{"outputs":[]}')
+        self.assertIn("no: the answer has no output 'logits'", self.error(1, *options, "--answer", self.answer))
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", other))
         self.assertIn("no: the receipt's model", self.error(1, *options, "--receipt", "model=" + "0" * 16 + receipt[22:]))
         self.error(1, *options, "--receipt", "model=1")
