@@ -105,8 +105,8 @@ TEST(Executable, AChainOfAnyLength) {
 // The result of a product is computed where a result of what follows will go, if that is written
 // late enough, and has room for it.
 TEST(Executable, AProductAndWhatFollowsFromIt) {
-  using Code = std::vector<Value> (*)(const Value&);
-  const std::pair<const char*, Code> all[] = {
+  using Traced = std::vector<Value> (*)(const Value&);
+  const std::pair<const char*, Traced> all[] = {
       {"read after the first result",
        [](const Value& y) {
          const Value t = tanh(y);
