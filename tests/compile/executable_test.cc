@@ -40,6 +40,19 @@ std::vector<Tensor> numbers_for(const Function& f) {
   return inputs;
 }
 
+// The bits of the interpreter on every instruction set.
+void expect_interpreted(const Function& f) {
+  const std::vector<Tensor> inputs = numbers_for(f);
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    const Executable executable = compile(f, {.isa = isa});
+    const std::vector<Tensor> results = executable(inputs);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(results[i].same_bits(expected[i])) << f.name() << ", output " << i << "\n"
+                                                     << executable.plan();
+  }
+}
+
 // The memory of one run, made ahead.
 struct Prepared {
   Prepared(const Executable& executable, const Function& f, ThreadPool* pool)
@@ -69,27 +82,7 @@ TEST(Executable, AResultIsStoredAfterOthersHaveBeenComputed) {
   const Value z = exp(y) * y - tanh(y);
   const Value w = z + cast(half, Dtype::kF32);
   const Function f = b.finish(std::vector<Value>{positive, half, z, z, w});
-  const std::vector<Tensor> inputs = numbers_for(f);
-  const std::vector<Tensor> expected = interpret(f, inputs);
-  for (const kernels::Isa isa : kernels::available_isas()) {
-    const Executable executable = compile(f, {.isa = isa});
-    const std::vector<Tensor> results = executable(inputs);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(results[i].same_bits(expected[i])) << "output " << i << "\n" << executable.plan();
-  }
-}
-
-// The bits of the interpreter on every instruction set.
-void expect_interpreted(const Function& f) {
-  const std::vector<Tensor> inputs = numbers_for(f);
-  const std::vector<Tensor> expected = interpret(f, inputs);
-  for (const kernels::Isa isa : kernels::available_isas()) {
-    const Executable executable = compile(f, {.isa = isa});
-    const std::vector<Tensor> results = executable(inputs);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_TRUE(results[i].same_bits(expected[i])) << f.name() << ", output " << i << "\n"
-                                                     << executable.plan();
-  }
+  expect_interpreted(f);
 }
 
 // Intermediate results are kept for a chunk of 1024 elements, and each has its own place.

@@ -76,7 +76,7 @@ TEST(PlanStore, BindsGroupsThatChangeLessAndLessOften) {
   };
   const Params one = group(), two = group();
   f(one, x);
-  // The calls, from 0 on, that compiled: those that took much memory.
+  // The calls that compiled a plan, counted from 0: such a call allocates much.
   const auto compiled_in = [&](const Params& params, int calls) {
     std::vector<int> all;
     for (int i = 0; i < calls; ++i) {

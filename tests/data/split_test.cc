@@ -161,7 +161,7 @@ TEST(Shares, AreReadFromText) {
   expect_error(ErrorCode::kInvalidArgument, "got 5/-1/0", [] { parse_shares("5/-1"); });
 }
 
-// A run goes on with the data that it began with: arrays, and tokens of a text.
+// A resumed run must have the data that it began with, be it arrays or the tokens of a text.
 TEST(HashOfParts, IsOfEveryNumber) {
   std::vector<std::int32_t> tokens(40, 1);
   const auto text = [&] {

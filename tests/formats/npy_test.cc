@@ -344,6 +344,15 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   record = {"x.npy", 0, large.size(), kArray.size() + (std::size_t{64} << 20), 0, 8};
   expect_error(ErrorCode::kUnsupported, "decompression bomb refused",
                [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
+  // Beside a large array that is not compressed, it is no bomb: that array is read, and has bytes
+  // behind its end.
+  const std::string other = kArray + std::string(1 << 20, 'x');
+  const std::string first = zip_entry("w.npy", other);
+  const ZipRecord whole{"w.npy", 0, other.size(), other.size(), crc_of(other)};
+  record.offset = first.size();
+  expect_error(ErrorCode::kFormat, "npy 'a.npz, w.npy': ", [&] {
+    parse_archive(zip_archive(first + zip_entry("x.npy", large, 8), {whole, record}));
+  });
   // The same bytes under many names.
   record = good_record();
   expect_error(ErrorCode::kFormat, "two entries are named 'x.npy'", [&] {

@@ -101,7 +101,7 @@ void reduce_to_the_ends() {
   EXPECT_EQ(reduced([](const Value& a) { return min(a, 0); }, {kHighest, 3, kLowest}),
             (V{kLowest}));
   EXPECT_EQ(reduced(sum_of_rows, {kHighest, 7, 1}), (V{kLowest, 7}));
-  // Neither begins with a number of its own.
+  // Neither a maximum nor a minimum begins with a number that is not among its elements.
   EXPECT_EQ(reduced([](const Value& a) { return max(a, 0); }, {kLowest, -7}), (V{-7}));
   EXPECT_EQ(reduced([](const Value& a) { return max(a, 0); }, {kLowest}), (V{kLowest}));
   EXPECT_EQ(reduced([](const Value& a) { return min(a, 0); }, {kHighest, 7}), (V{7}));

@@ -70,7 +70,7 @@ TEST(Init, NamesAreThoseOfTheSchemes) {
   struct Named {
     const char* name;
     Init::Scheme scheme;
-    double scale;  // for a gain of 1.5, which those of LeCun have none of
+    double scale;  // for a gain of 1.5; the schemes of LeCun have no gain
   };
   const Named all[] = {{"he", Init::Scheme::kKaimingNormal, 1.5},
                        {"he-uniform", Init::Scheme::kKaimingUniform, 1.5},

@@ -181,6 +181,16 @@ TEST(OnnxRoundTrip, OfCastsBeyondASmallInteger) {
   });
 }
 
+TEST(OnnxRoundTrip, OfAttentionToValuesOfAnotherSizeThanItsKeys) {
+  const Tensor queries = random_tensor({Dtype::kF32, {2, 3, 4}}, Key(1));
+  const Tensor keys = random_tensor({Dtype::kF32, {2, 6, 4}}, Key(2));
+  const Tensor values = random_tensor({Dtype::kF32, {2, 6, 5}}, Key(3), 1, 2);
+  expect_alike({{"q", queries.type()}, {"k", keys.type()}, {"v", values.type()}},
+               {queries, keys, values}, 1e-5, [](std::span<const Value> in) {
+                 return std::vector<Value>{scaled_dot_product_attention(in[0], in[1], in[2])};
+               });
+}
+
 TEST(OnnxRoundTrip, EveryExampleOfEveryOp) { try_cases(op_cases()); }
 TEST(OnnxRoundTrip, Models) { try_cases(model_cases()); }
 

@@ -112,7 +112,8 @@ TEST(DataFacts, TheLargestColumnsAreThoseFarFromZero) {
   EXPECT_EQ(facts.features[1].column, 50);
 }
 
-// A class has one value of its own, a number follows a line. The only column may do so.
+// A column tells the target if it has one value for each class, or lies on a line with the numbers.
+// If there is only one column, that is the task.
 TEST(DataFacts, AColumnMayTellTheTarget) {
   constexpr std::int64_t kRows = 20;
   std::vector<float> values, line;

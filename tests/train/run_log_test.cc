@@ -100,7 +100,7 @@ TEST(RunLog, WhatIsReadWritesTheSameLines) {
   EXPECT_EQ(text_of(read), text_of(events()));
 }
 
-// Other programs read logs, and later versions those of earlier ones.
+// Other programs read logs, and later versions of Limpid read the logs of earlier ones.
 TEST(RunLog, EachNumberHasItsOwnName) {
   const auto json = [](const Event& event) { return Json::parse(to_json_line(event)); };
   const auto number = [](const Json& object, std::string_view name) {
