@@ -58,8 +58,10 @@ std::vector<float> reference(const Shape& s, const Matrix& a, const Matrix& b, c
   std::vector<float> c(s.m * s.n);
   for (std::size_t i = 0; i < s.m; ++i)
     for (std::size_t j = 0; j < s.n; ++j) {
-      float y = arithmetic::dot(a.data + i * a.row_stride, a.col_stride, b.data + j * b.col_stride,
-                                b.row_stride, s.k);
+      // Without terms there may be no memory to have an address in.
+      float y = s.k == 0 ? 0.0f
+                         : arithmetic::dot(a.data + i * a.row_stride, a.col_stride,
+                                           b.data + j * b.col_stride, b.row_stride, s.k);
       if (bias != nullptr) y += bias[j];
       c[i * s.n + j] = relu ? arithmetic::maximum(y, 0.0f) : y;
     }

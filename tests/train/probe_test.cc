@@ -166,7 +166,7 @@ TEST(Probe, SaturationIsWhereTheSlopeIsFlat) {
 
 TEST(Probe, KnowsActivationsThatAreCallsOfAnotherOp) {
   const Case c({784, 12, 10}, nn::activation_from_name("hard_tanh").apply, 0, 20);
-  const ActivationStatistics& hidden = c.statistics()[0].activations[2];
+  const ActivationStatistics hidden = c.statistics()[0].activations[2];
   EXPECT_EQ(hidden.op, "hard_tanh");
   EXPECT_GT(hidden.saturated_share, 0.3);
 }
