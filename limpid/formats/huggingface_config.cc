@@ -160,7 +160,8 @@ nn::Gpt llama_of(const Keys& keys) {
   if (keys.flag("mlp_bias", false) != net.bias)
     keys.report().unsupported("expected attention_bias and mlp_bias to be equal, got {} and {}",
                               net.bias, !net.bias);
-  if (const std::int64_t head = keys.integer("head_dim", net.head()); head * net.heads != net.width)
+  const std::int64_t head = keys.integer("head_dim", net.head());
+  if (keys.has("head_dim") && head * net.heads != net.width)
     keys.report().unsupported("head_dim is {}, but {} heads of a width of {} have {}", head,
                               net.heads, net.width, net.head());
   return net;

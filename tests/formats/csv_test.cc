@@ -4,6 +4,7 @@
 
 #include <clocale>
 #include <cmath>
+#include <limits>
 
 #include "limpid/core/key.h"
 #include "limpid/core/utf8.h"
@@ -85,6 +86,7 @@ TEST(Csv, FindsItsSeparator) {
   EXPECT_EQ(names(parse("a;b,c\n1;2\n")), (Cells{"a", "b,c"}));
   EXPECT_EQ(names(parse("a\tb;c,d\n1\t2\n")), (Cells{"a", "b;c,d"}));
   EXPECT_EQ(names(parse("\"a;b\",c\n1,2\n")), (Cells{"a;b", "c"}));
+  EXPECT_EQ(names(parse("a,b\n1,x;y\n")), (Cells{"a", "b"}));
   EXPECT_EQ(names(parse("a\n1\n")), (Cells{"a"}));
   EXPECT_EQ(names(parse("\n\na;b\n1;2\n")), (Cells{"a", "b"}));
   EXPECT_EQ(names(parse("a;b,c;d\n1,2\n", {.separator = ','})), (Cells{"a;b", "c;d"}));
@@ -134,6 +136,21 @@ TEST(Csv, APlusSignBelongsToTheExponent) {
   EXPECT_EQ(table.columns[0].numbers, (std::vector<float>{0, 100}));
 }
 
+// To the nearest f32, with its sign: 0 or the smallest one.
+TEST(Csv, ReadsNumbersThatAreNearlyZero) {
+  const CsvTable table = parse("x\n-1e-50\n7.1e-46\n-6.9e-46\n1e-45\n");
+  const std::vector<float>& numbers = table.columns[0].numbers;
+  constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(numbers, (std::vector<float>{0, kSmallest, 0, kSmallest}));
+  EXPECT_TRUE(std::signbit(numbers[0]));
+  EXPECT_TRUE(std::signbit(numbers[2]));
+}
+
+TEST(Csv, TakesNoOtherWordForANumber) {
+  const Cells words{"+-1", "nan(1)", "-nan", "1e", "0x10", "1 000"};
+  EXPECT_EQ(cells(parse("x\n+-1\nnan(1)\n-nan\n1e\n0x10\n1 000\n").columns[0]), words);
+}
+
 TEST(Csv, TakesColumnsAsItIsTold) {
   CsvOptions options;
   options.kind = [](std::string_view name, std::size_t number) {
@@ -147,6 +164,16 @@ TEST(Csv, TakesColumnsAsItIsTold) {
   EXPECT_FALSE(table.columns[0].categorical);
   EXPECT_EQ(table.columns[1].categories, (Cells{"01", "1"}));
   expect_refused("line 2, column 'n': 'x' is not a number", "n\nx\n", options);
+}
+
+// No number is expected there, so that a comma in one is no mistake.
+TEST(Csv, TakesCategoriesWithCommasAndOfNoRow) {
+  CsvOptions options;
+  options.kind = [](std::string_view, std::size_t) { return Kind::kCategorical; };
+  const CsvTable table = parse("a;b\n1,5;\n2;NA\n", options);
+  EXPECT_EQ(cells(table.columns[0]), (Cells{"1,5", "2"}));
+  EXPECT_TRUE(table.columns[1].categorical);
+  EXPECT_EQ(cells(table.columns[1]), (Cells{"-", "-"}));
 }
 
 TEST(CsvFault, NamesLineAndColumn) {
@@ -195,6 +222,11 @@ TEST(CsvFault, RefusesWhatIsNoTable) {
     parse(
         "\xff\xfe"
         "a\0"s);
+  });
+  expect_error(ErrorCode::kUnsupported, "is UTF-16 text, expected UTF-8", [] {
+    parse(
+        "\xfe\xff\0"
+        "a"s);
   });
   expect_error(ErrorCode::kUnsupported, "line 1 has more than 65536 fields",
                [] { parse(std::string(70'000, ',')); });

@@ -1,5 +1,6 @@
 #include "limpid/formats/file.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <set>
 #include <thread>
 
@@ -111,6 +113,28 @@ TEST(ReadFile, ReportsAFileThatEndsBeforeItsSize) {
   expect_error(ErrorCode::kIo, "of its 4096 bytes", [&] { read_file(path, 4096); });
 }
 
+TEST(MapFile, GivesNoBytesOfAnEmptyFile) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  EXPECT_EQ(map_file(folder / "a", 0).type(), (Type{Dtype::kU8, Shape{0}}));
+}
+
+// A mapped file shows what is written into it later; one that was read may be cut short.
+TEST(ReadOrMapFile, MapsLargeFilesAndNoOthers) {
+  const testing::TemporaryFolder folder;
+  constexpr std::size_t kLarge = std::size_t{64} << 20;
+  testing::write(folder / "large", {});
+  std::filesystem::resize_file(folder / "large", kLarge);  // sparse
+  const Tensor large = read_or_map_file(folder / "large", kLarge);
+  testing::overwrite(folder / "large", kLarge - 1, bytes_of("x"));
+  EXPECT_EQ(large.values<std::uint8_t>().back(), 'x');
+
+  testing::write(folder / "small", Bytes(100'000, std::byte{7}));
+  const Tensor small = read_or_map_file(folder / "small", kLarge);
+  std::filesystem::resize_file(folder / "small", 0);
+  EXPECT_EQ(small.values<std::uint8_t>().back(), 7);
+}
+
 TEST(ReadFile, NamesThePathOnOneLine) {
   expect_error(ErrorCode::kIo, R"(open 'no\x0asuch': )", [] { read_file("no\nsuch", 1); });
 }
@@ -135,7 +159,7 @@ TEST(WriteFile, ReplacesWhatIsThere) {
 TEST(WriteFile, KeepsTheModeOfAFileThatItReplaces) {
   const testing::TemporaryFolder folder;
   write_text(folder / "a", "old");
-  for (const mode_t mode : {0640, 0600, 0444, 0755}) {
+  for (const mode_t mode : {0640, 0600, 0444, 0755, 04755}) {
     ASSERT_EQ(::chmod((folder / "a").c_str(), mode), 0);
     struct stat before {
     }, after{};
@@ -145,6 +169,20 @@ TEST(WriteFile, KeepsTheModeOfAFileThatItReplaces) {
     EXPECT_EQ(after.st_mode & 07777, mode);
     EXPECT_EQ(after.st_uid, before.st_uid);
     EXPECT_EQ(after.st_gid, before.st_gid);
+  }
+}
+
+// As those of any other program: what the process does not withhold.
+TEST(WriteFile, GivesANewFileTheModeOfTheProcess) {
+  const testing::TemporaryFolder folder;
+  const mode_t before = ::umask(0002);
+  write_text(folder / "written", "x");
+  { AppendFile appended(folder / "appended"); }
+  ::umask(before);
+  for (const char* const name : {"written", "appended"}) {
+    struct stat status {};
+    ASSERT_EQ(::stat((folder / name).c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0664U) << name;
   }
 }
 
@@ -198,6 +236,30 @@ TEST(WriteFile, WritesThroughPipesAndDevices) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   expect_error(ErrorCode::kIo, "write '/dev/full': No space left on device",
                [] { write_text("/dev/full", "x"); });
+}
+
+// A file that a shell has opened for the output gets the bytes between what was printed before and
+// after.
+TEST(WriteFile, GoesOnWhereTheOutputOfTheProcessIs) {
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "output";
+  for (std::FILE* const output : {stdout, stderr}) {
+    write_text(path, "");
+    std::fflush(output);
+    const int usual = ::dup(::fileno(output)), file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(::dup2(file, ::fileno(output)), 0);
+    std::fputs("before, ", output);
+    EXPECT_NO_THROW(write_text(path, "between"));
+    const bool is_output = is_standard_output(path), is_other = is_standard_output(folder.path());
+    std::fputs(", after", output);
+    std::fflush(output);
+    ::dup2(usual, ::fileno(output));
+    ::close(usual);
+    ::close(file);
+    EXPECT_EQ(testing::read(path), "before, between, after");
+    EXPECT_EQ(is_output, output == stdout);
+    EXPECT_FALSE(is_other);
+  }
 }
 
 TEST(WriteFile, RefusesWhatTakesNoBytes) {

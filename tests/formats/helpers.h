@@ -71,6 +71,13 @@ inline void write(const std::filesystem::path& path, std::span<const std::byte> 
   std::ofstream(path, std::ios::binary) << text_of(bytes);
 }
 
+// Writes `bytes` into a file that is there, at an offset.
+inline void overwrite(const std::filesystem::path& path, std::size_t offset,
+                      std::span<const std::byte> bytes) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(offset)) << text_of(bytes);
+}
+
 inline std::string read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -105,6 +105,17 @@ TEST(IdxFault, InTheSizeOfAFileThatIsBorrowed) {
   }
 }
 
+// What is borrowed begins where it begins in the file: behind a header of 12 bytes.
+TEST(Idx, BorrowsBytesOfAFile) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "bytes", bytes_of(kIdxSample));
+  const auto offset = [](const Tensor& tensor) {
+    return reinterpret_cast<std::uintptr_t>(tensor.bytes().data()) % Tensor::kAlignment;
+  };
+  EXPECT_EQ(offset(map_idx(folder / "bytes")), 12u);
+  EXPECT_EQ(offset(load_idx(folder / "bytes")), 0u);
+}
+
 TEST(IdxFault, InTheGzipStream) {
   const Bytes good = gzip(bytes_of(kIdxSample));
   const auto with = [&](std::size_t from_end, std::byte flip) {

@@ -1,5 +1,6 @@
 #include "limpid/formats/model.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -204,6 +205,34 @@ TEST(LoadModel, RefusesMoreOrFewerDataInputsThanWereSaved) {
   expect_load_error(ErrorCode::kFormat, "expected an input of the function without a tensor", file);
 }
 
+TEST(LoadModel, RefusesFewerDataInputsThanTheFileSays) {
+  Safetensors file = file_of(small_model());
+  file.metadata.emplace_back("limpid.inputs", "2");
+  expect_load_error(ErrorCode::kFormat,
+                    "expected '2' data inputs, got 1 inputs without a tensor: 'x'", file);
+}
+
+TEST(LoadModel, RefusesAFunctionWithoutOutputs) {
+  Safetensors file;
+  file.metadata = {{"limpid.format", "1"},
+                   {"limpid.function", "function f(%x: f32[2]) {\n  return\n}\n"}};
+  expect_load_error(ErrorCode::kFormat, "the function has no output", file);
+}
+
+// So that a process holds of a large model what its plans pack: what is written into the file later
+// shows in the tensors.
+TEST(LoadModel, MapsTheFile) {
+  const TemporaryFolder folder;
+  const nn::Mlp net{{2000, 10}};
+  save_model(folder / "m", {net.function(), net.init(Key(1)), net.config()});
+  const Model model = load_model(folder / "m");
+  const Tensor& weight = model.params.at("layers.0.weight");
+  const std::size_t behind = model.params.at("layers.0.bias").bytes().size();
+  const std::size_t end = std::filesystem::file_size(folder / "m");
+  testing::overwrite(folder / "m", end - behind - 4, testing::bytes_of({"\0\0\x80\x3f", 4}));
+  EXPECT_EQ(weight.values<float>().back(), 1.0f);
+}
+
 // y = a x + shift and z = x in f64, of two data inputs.
 Model two_inputs() {
   const Function f = trace(
@@ -227,6 +256,18 @@ TEST(Model, OfSeveralInputsAndOutputsComesBack) {
                "'two' takes 'x' f32[3], 'shift' f32[] and gives 2 outputs; expected a model of one "
                "input and one output here",
                [&] { data_input(back); });
+}
+
+// Parameters are not of an example: its inputs are, and what is computed of them. The largest value
+// counts twice, as a body might make another one of its size.
+TEST(Model, HasAnExampleOfSoManyBytes) {
+  const Function f =
+      trace("f", {{"w", {Dtype::kF32, {1000}}}, {"x", {Dtype::kF32, {2}}}, {"n", {Dtype::kI32, {3}}}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{cast(in[1], Dtype::kF64), in[2]};
+            });
+  const Model model{f, {{"w", Tensor::zeros({Dtype::kF32, {1000}})}}, ""};
+  EXPECT_EQ(example_bytes(model), 8u + 12u + 16u + 16u);
 }
 
 // A few bytes of text must not request more memory than exists.
@@ -342,6 +383,36 @@ TEST(PredictByName, NamesWhatDoesNotFit) {
       });
 }
 
+// Of many inputs, the first eight are shown.
+TEST(PredictByName, NamesTheFirstOfManyInputs) {
+  std::vector<Input> inputs;
+  for (int i = 0; i < 10; ++i) inputs.push_back({fmt::format("x{}", i), {Dtype::kF32, {}}});
+  const Model model{trace("many", inputs,
+                          [](std::span<const Value> in) {
+                            return std::vector<Value>{in[0] + in[9]};
+                          }),
+                    {},
+                    ""};
+  expect_error(ErrorCode::kInvalidArgument,
+               "'many' takes 'x0' f32[], 'x1' f32[], 'x2' f32[], 'x3' f32[], 'x4' f32[], 'x5' "
+               "f32[], 'x6' f32[], 'x7' f32[], and 2 more; missing: 'x0', 'x1', 'x2', 'x3', 'x4', "
+               "'x5', 'x6', 'x7', and 2 more",
+               [&] { predict(model, Params{}); });
+  expect_error(ErrorCode::kInvalidArgument, "and 2 more and gives 1 output; expected a model of one",
+               [&] { data_input(model); });
+}
+
+TEST(Model, OfOneInputAndTwoOutputsIsNoneOfOne) {
+  const Model model{trace("two", {{"x", {Dtype::kF32, {}}}},
+                          [](std::span<const Value> in) {
+                            return std::vector<Value>{in[0], in[0] + in[0]};
+                          }),
+                    {},
+                    ""};
+  expect_error(ErrorCode::kInvalidArgument, "'two' takes 'x' f32[] and gives 2 outputs",
+               [&] { data_input(model); });
+}
+
 TEST(Predict, RefusesWhatDoesNotFit) {
   const Model model = small_model();
   expect_error(ErrorCode::kShape, "input 'x' is f32[5] for one example, got f32[2, 4] for all",
@@ -351,6 +422,9 @@ TEST(Predict, RefusesWhatDoesNotFit) {
   });
   expect_error(ErrorCode::kInvalidArgument, "a batch of 0",
                [&] { predict(model, random_rows(2, 5), nullptr, 0); });
+  expect_error(ErrorCode::kInvalidArgument, "a batch of 0", [&] {
+    predict(model, {{"x", random_rows(2, 5)}}, nullptr, 0);
+  });
   EXPECT_THROW(predict(model, Tensor::scalar(1.0f)), Error);
 }
 

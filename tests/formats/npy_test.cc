@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "limpid/core/half.h"
 #include "limpid/core/key.h"
@@ -103,6 +104,19 @@ TEST(Npy, WritesWhatNumPyWrites) {
   });
 }
 
+// What is written into the file later shows in the array.
+TEST(Npy, MapsLargeFilesAndBorrowsTheirBytes) {
+  const testing::TemporaryFolder folder;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (16777216,), }";
+  header.resize(118, ' ');  // so that the elements are aligned
+  testing::write(folder / "a.npy", bytes_of(file_of(header)));
+  const std::size_t end = 128 + (std::size_t{64} << 20);
+  std::filesystem::resize_file(folder / "a.npy", end);  // sparse
+  const Tensor array = map_npy(folder / "a.npy");
+  testing::overwrite(folder / "a.npy", end - 4, bytes_of("\0\0\x80\x3f"s));
+  EXPECT_EQ(array.values<float>().back(), 1.0f);
+}
+
 TEST(NpyFault, RefusesWhatIsNoArrayOfNumbers) {
   expect_error(ErrorCode::kUnsupported, "/objects.npy': elements of type '|O' are not supported",
                [] { load("objects"); });
@@ -127,6 +141,8 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   expect(ErrorCode::kFormat, "does not begin with the magic string of .npy", "PK\3\4");
   expect(ErrorCode::kUnsupported, "has version 4.0", "\x93NUMPY\4\0\0\0"s);
   expect(ErrorCode::kUnsupported, "has version 1.1", "\x93NUMPY\1\1\0\0"s);
+  EXPECT_EQ(parse_text(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()}" +
+                               std::string(9'947, ' '), "x")).elements(), 1);
   expect(ErrorCode::kUnsupported, "a header of 10001 bytes, at most 10000",
          file_of(std::string(10'001, ' ')));
   expect(ErrorCode::kUnsupported, "a header of 4294967295 bytes", "\x93NUMPY\2\0\xff\xff\xff\xff"s);
@@ -143,7 +159,16 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   expect(ErrorCode::kFormat, "expected a dimension", header("'|u1'", "(x)"));
   expect(ErrorCode::kFormat, "expected (, got '2, }'", header("'|u1'", "2"));
   expect(ErrorCode::kUnsupported, "elements of type ''", header("''", "(2,)"));
+  expect(ErrorCode::kUnsupported, "elements of type '!u1'", header("'!u1'", "(2,)"));
+  expect(ErrorCode::kFormat, "expected :, got", file_of("{'descr' '|u1'}"));
+  expect(ErrorCode::kFormat, "expected }, got '\\x27fortran",
+         file_of("{'descr': '|u1' 'fortran"));
+  expect(ErrorCode::kFormat, "expected ), got '2), }'", header("'|u1'", "(1 2)"));
   expect(ErrorCode::kFormat, "the header lacks", file_of("{}"));
+  for (const char* lacking :
+       {"{'fortran_order': False, 'shape': (0,)}", "{'descr': '|u1', 'shape': (0,)}",
+        "{'descr': '|u1', 'fortran_order': False}"})
+    expect(ErrorCode::kFormat, "the header lacks", file_of(lacking));
   expect(ErrorCode::kFormat, "unexpected key 'more'", file_of("{'more': 1}"));
   expect(ErrorCode::kFormat, "unexpected key 'descr'", file_of("{'descr': '|u1', 'descr': '|u1'}"));
   expect(ErrorCode::kFormat, "expected True or False", file_of("{'fortran_order': 1}"));
@@ -220,6 +245,43 @@ TEST(Npz, ReadsAnArchiveByHand) {
   std::string commented = zip_archive(zip_entry("x.npy", kArray), {good_record()});
   commented.replace(commented.size() - 2, 2, little(5, 2) + "PK\5\6!");
   EXPECT_EQ(parse_archive(commented).size(), 1u);
+  // And of a length of two bytes.
+  commented.resize(commented.size() - 7);
+  EXPECT_EQ(parse_archive(commented + little(1000, 2) + std::string(1000, '!')).size(), 1u);
+}
+
+// An entry of the directory may have a comment, which lies before the next one.
+TEST(Npz, ReadsEntriesWithComments) {
+  const std::string first = zip_entry("x.npy", kArray);
+  std::string record = good_record().text();
+  record.replace(32, 2, little(4, 2));
+  ZipRecord second = good_record();
+  second.name = "y.npy";
+  second.offset = first.size();
+  const std::string directory = record + "PK\1\2" + second.text();
+  const std::string entries = first + zip_entry("y.npy", kArray);
+  const Params arrays = parse_archive(entries + directory + "PK\5\6" + little(0, 4) +
+                                      little(2, 2) + little(2, 2) + little(directory.size(), 4) +
+                                      little(entries.size(), 4) + little(0, 2));
+  EXPECT_EQ(arrays.names(), (std::vector<std::string>{"x", "y"}));
+}
+
+// More than a thousand times as large as they are packed, and too large to be believed unseen.
+TEST(Npz, ReadsZerosThatArePackedAsFarAsTheyCanBe) {
+  constexpr std::size_t kSize = std::size_t{49} << 20;
+  const std::string array =
+      file_of(fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({},), }}", kSize),
+              std::string(kSize, '\0'));
+  const std::string packed = raw_deflate(array);
+  EXPECT_LT(packed.size() * 1020, kSize);
+  ZipRecord record{"x.npy", 0, packed.size(), array.size(), crc_of(array), 8};
+  const std::string entries = zip_entry("x.npy", packed, 8);
+  EXPECT_EQ(parse_archive(zip_archive(entries, {record})).at("x").shape(), Shape{kSize});
+  for (const std::size_t size : {array.size() - 1, array.size() + 1}) {
+    record.size = size;
+    expect_error(ErrorCode::kFormat, fmt::format("does not unpack to the {} bytes", size),
+                 [&] { parse_archive(zip_archive(entries, {record})); });
+  }
 }
 
 TEST(Npz, ReadsZip64Records) {
@@ -247,11 +309,33 @@ TEST(Npz, ReadsZip64Records) {
   EXPECT_EQ(parse_archive(entries + directory + end64 + tail).size(), 1u);
 }
 
+// Each number that does not fit its record is in the ZIP64 field, in the order of size, packed size
+// and position; the others are not.
+TEST(Npz, ReadsNumbersOfZip64InTheirOrder) {
+  const std::string first = zip_entry("x.npy", kArray), packed = raw_deflate(kArray);
+  const std::string entries = first + zip_entry("y.npy", packed, 8);
+  ASSERT_NE(packed.size(), kArray.size());
+  const auto reads = [&](bool size, bool small, bool place) {
+    ZipRecord record{"y.npy", first.size(), packed.size(), kArray.size(), crc_of(kArray), 8};
+    std::string numbers;
+    if (size) numbers += little(std::exchange(record.size, 0xffffffff), 8);
+    if (small) numbers += little(std::exchange(record.packed, 0xffffffff), 8);
+    if (place) numbers += little(std::exchange(record.offset, 0xffffffff), 8);
+    record.extra = little(1, 2) + little(numbers.size(), 2) + numbers;
+    return parse_archive(zip_archive(entries, {good_record(), record})).at("y").elements() == 2;
+  };
+  for (const bool size : {false, true})
+    for (const bool small : {false, true})
+      for (const bool place : {false, true})
+        EXPECT_TRUE(reads(size, small, place)) << size << small << place;
+}
+
 TEST(Npz, ReadsWhatItWrites) {
   const Params arrays{{"x", load("f4")},
                       {"layers.0/bias", load("scalar")},
                       {"größe", load("b1")},
                       {"none", load("empty")},
+                      {std::string(300, 'n'), load("f8")},
                       {"bytes", Tensor::from<std::int8_t>(Shape{2}, {1, -1})}};
   const testing::TemporaryFolder folder;
   save_npz(folder / "a.npz", arrays);
@@ -303,12 +387,18 @@ TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
   expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](ZipRecord& r) { r.size = 1000; });
   expect(ErrorCode::kFormat, "the checksum of 'x.npy' is wrong", [](ZipRecord& r) { ++r.crc; });
   expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](ZipRecord& r) { r.flags = 1; });
+  expect(ErrorCode::kFormat, "'x.npy' is not at 0", [](ZipRecord& r) { r.method = 8; });
   expect(ErrorCode::kUnsupported, "'x.npy' is compressed by method 12",
          [](ZipRecord& r) { r.method = 12; });
   expect_error(ErrorCode::kUnsupported, "'x.txt' is not a .npy file", [&] {
     ZipRecord record = good_record();
     record.name = "x.txt";
     parse_archive(zip_archive(zip_entry("x.txt", kArray), {record}));
+  });
+  expect_error(ErrorCode::kUnsupported, "'.npy' is not a .npy file", [&] {
+    ZipRecord record = good_record();
+    record.name = ".npy";
+    parse_archive(zip_archive(zip_entry(".npy", kArray), {record}));
   });
   expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin with", [&] {
     parse_archive(zip_archive(zip_entry("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
@@ -325,7 +415,37 @@ TEST(NpzFault, RefusesWhatIsNoArchive) {
   std::string more = file;
   more[more.size() - 12] = 9;
   expect_error(ErrorCode::kFormat, "cannot list 9 entries", [&] { parse_archive(more); });
+  std::string fewer = file;
+  fewer[fewer.size() - 12] = 0;
+  expect_error(ErrorCode::kFormat, "its directory ends at", [&] { parse_archive(fewer); });
+  for (const std::size_t number : {18, 16}) {
+    std::string part = file;
+    part[part.size() - number] = 1;
+    expect_error(ErrorCode::kUnsupported, "is one of several parts", [&] { parse_archive(part); });
+  }
+  const std::string locator = "PK\6\7"s + little(0, 4) + little(0, 8) + little(1, 4);
+  expect_error(ErrorCode::kFormat, "has no ZIP64 record where its locator points", [&] {
+    parse_archive(std::string(file).insert(file.size() - 22, locator));
+  });
   expect_error(ErrorCode::kIo, "No such file", [] { load_npz(kFolder + "none.npz"); });
+}
+
+TEST(NpzFault, RefusesMoreArraysThanItReads) {
+  std::string entries;
+  std::vector<ZipRecord> records;
+  for (std::size_t i = 0; i < kMaxNpzCount; ++i) {
+    ZipRecord record = good_record();
+    record.name = fmt::format("{}.npy", i);
+    record.offset = entries.size();
+    entries += zip_entry(record.name, kArray);
+    records.push_back(record);
+  }
+  EXPECT_EQ(parse_archive(zip_archive(entries, records)).size(), kMaxNpzCount);
+  records.push_back(good_record());
+  records.back().offset = entries.size();
+  expect_error(ErrorCode::kUnsupported, "has 16385 arrays, at most 16384 are supported", [&] {
+    parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records));
+  });
 }
 
 TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {

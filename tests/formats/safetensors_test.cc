@@ -1,5 +1,7 @@
 #include "limpid/formats/safetensors.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -127,6 +129,23 @@ TEST(Safetensors, BorrowsTheFileInMemoryWhereItIsAligned) {
   const Safetensors odd = load_safetensors(folder / "odd");
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(odd.tensors.at("a").bytes().data()) % 4, 0u);
   EXPECT_EQ(odd.tensors.at("a").item<float>(), 1.0f);
+}
+
+// What was loaded survives that the file is cut short later; what was mapped shows what is written
+// into the file.
+TEST(Safetensors, LoadsOrMapsAFile) {
+  const testing::TemporaryFolder folder;
+  Safetensors content;
+  content.tensors.set("a", Tensor::from<std::uint8_t>(Shape{1}, {1}));
+  content.tensors.set("b", Tensor::zeros({Dtype::kU8, Shape{100'000}}));
+  save_safetensors(folder / "m", content);
+  const Tensor loaded = load_safetensors(folder / "m").tensors.at("b");
+  const Tensor mapped = map_safetensors(folder / "m").tensors.at("b");
+  const std::size_t size = std::filesystem::file_size(folder / "m");
+  testing::overwrite(folder / "m", size - 1, bytes_of("x"));
+  EXPECT_EQ(mapped.values<std::uint8_t>().back(), 'x');
+  std::filesystem::resize_file(folder / "m", 0);
+  EXPECT_EQ(loaded.values<std::uint8_t>().back(), 0);
 }
 
 TEST(Safetensors, KeepsTheOrderOfTheHeaderWhateverTheOrderOfTheData) {
@@ -374,6 +393,28 @@ TEST(SafetensorsFault, InCount) {
               R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
   expect_error(ErrorCode::kUnsupported, "more than 16384 tensors",
                [&] { parsed(safetensors_file(header + "}", "")); });
+  header = "{\"__metadata__\":{";
+  for (std::size_t i = 0; i <= kMaxSafetensorsCount; ++i)
+    header += fmt::format("{}\"{}\":\"\"", i == 0 ? "" : ",", i);
+  expect_error(ErrorCode::kUnsupported, "__metadata__: more than 16384 keys",
+               [&] { parsed(safetensors_file(header + "}}", "")); });
+}
+
+// As many as are read, and no more.
+TEST(SafetensorsFault, InTheCountOfWhatIsToBeSaved) {
+  Safetensors content;
+  for (std::size_t i = 0; i < kMaxSafetensorsCount; ++i) {
+    content.tensors.set(fmt::format("{}", i), Tensor());
+    content.metadata.emplace_back(fmt::format("{}", i), "");
+  }
+  expect_same(parsed(serialize_safetensors(content)), content);
+  Safetensors more = content;
+  more.tensors.set("more", Tensor());
+  expect_error(ErrorCode::kInvalidArgument, "16385 tensors, at most 16384 are supported",
+               [&] { serialize_safetensors(more); });
+  content.metadata.emplace_back("more", "");
+  expect_error(ErrorCode::kInvalidArgument, "16385 keys of metadata, at most 16384 are supported",
+               [&] { serialize_safetensors(content); });
 }
 
 TEST(SafetensorsFault, NamesAreShownOnOneLineAndCut) {

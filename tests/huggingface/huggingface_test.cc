@@ -6,6 +6,7 @@
 #include "limpid/core/json.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/mlp.h"
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
 #include "tests/source_folder.h"
@@ -137,6 +138,9 @@ TEST(HuggingFace, HasTheDefaultsOfTransformers) {
   EXPECT_EQ(net("llama-f16", "rope_theta").rotary_base, 10000);
   EXPECT_EQ(net("llama-f16", "num_key_value_heads").key_heads(), 4);
   EXPECT_EQ(net("llama-f16", "tie_word_embeddings").tied, false);
+  EXPECT_EQ(net("llama", "max_position_embeddings").context, 2048);
+  EXPECT_EQ(net("llama", "hidden_act").feed_forward, nn::GptFeedForward::kSwiglu);
+  EXPECT_EQ(net("gpt2", "n_head").heads, 12);
   for (const auto& [fixture, key, why] :
        {std::tuple{"gpt2", "vocab_size", "expected [50257, 12]"},
         {"gpt2", "n_positions", "expected [1024, 12]"},
@@ -145,10 +149,17 @@ TEST(HuggingFace, HasTheDefaultsOfTransformers) {
         {"llama", "vocab_size", "expected [32000, 16]"},
         {"llama", "hidden_size", "expected [37, 4096]"},
         {"llama", "intermediate_size", "expected [11008, 16]"},
-        {"llama", "num_hidden_layers", "layers.2.input_layernorm.weight' is missing"}}) {
+        {"llama", "num_hidden_layers", "layers.2.input_layernorm.weight' is missing"},
+        {"llama", "num_attention_heads", "got a width of 16, 32 heads and 2 key/value heads"}}) {
     Changed folder(fixture);
     folder.erase(key);
     folder.expect_refused(ErrorCode::kFormat, why);
+  }
+  for (const auto& [key, got] : {std::pair{"attention_bias", "false and true"},
+                                 std::pair{"mlp_bias", "true and false"}}) {
+    Changed folder("llama-f16");
+    folder.erase(key);
+    folder.expect_refused(ErrorCode::kUnsupported, got);
   }
 }
 
@@ -170,6 +181,37 @@ TEST(HuggingFace, FindsTheBaseAmongTheParametersOfTheRotation) {
   folder.set("rope_theta", Json());
   folder.set("rope_parameters", Json{{"rope_type", "default"}, {"rope_theta", 700}});
   EXPECT_EQ(nn::Gpt::from_config(load_huggingface(folder.path()).config).rotary_base, 700);
+}
+
+// Numbers that are not the usual ones, under both of their keys, and written again.
+TEST(HuggingFace, ScalesTheRotation) {
+  const Json scaling{{"rope_type", "llama3"},
+                     {"factor", 4.5},
+                     {"low_freq_factor", 2},
+                     {"high_freq_factor", 8},
+                     {"original_max_position_embeddings", 32}};
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    Changed folder("llama");
+    folder.set(key, scaling);
+    const Model model = load_huggingface(folder.path());
+    EXPECT_EQ(nn::Gpt::from_config(model.config).rotary_scaling, (nn::RotaryScaling{4.5, 2, 8, 32}));
+    const testing::TemporaryFolder out;
+    save_huggingface(out.path(), model);
+    EXPECT_EQ(load_huggingface(out.path()).config, model.config);
+  }
+}
+
+// The logits of 8192 tokens take 313 MiB, and the largest value counts twice: those of twice as many
+// are more than an example may have. The length is halved from 65536 on.
+TEST(HuggingFace, TakesAsManyTokensAsFit) {
+  nn::Gpt net = nn::llama_shaped();
+  net.vocabulary = 10'000;
+  net.context = 100'000;
+  net.layers = net.heads = 1;
+  net.width = net.hidden = 4;
+  const testing::TemporaryFolder folder;
+  save_huggingface(folder.path(), {net.function(8), net.init(Key(1)), net.config()});
+  EXPECT_EQ(data_input(load_huggingface(folder.path())).type.shape, Shape{8192});
 }
 
 // Masks, frequencies and a head that is the embedding may lie in a file; nothing else may.
@@ -203,9 +245,12 @@ TEST(HuggingFace, SaysWhatItsWeightsAre) {
     const Json config = Json::parse(testing::read(out / "config.json"));
     EXPECT_EQ(config.at("architectures"), Json::array({architecture}));
     EXPECT_EQ(config.at("torch_dtype"), Json("float32"));
+    if (config.contains("n_positions")) EXPECT_EQ(config.at("n_ctx"), config.at("n_positions"));
     const Safetensors weights = load_safetensors(out / "model.safetensors");
     EXPECT_EQ(weights.metadata,
               (std::vector<std::pair<std::string, std::string>>{{"format", "pt"}}));
+    const bool gpt2 = config.contains("n_positions");
+    EXPECT_TRUE(weights.tensors.find(gpt2 ? "transformer.ln_f.weight" : "model.norm.weight"));
   }
 }
 
@@ -242,6 +287,7 @@ TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
   EXPECT_EQ(tokens(5), Shape{5});
   expect_error(ErrorCode::kInvalidArgument,
                "expected a length of 1 to 16, the context length, got 17", [&] { tokens(17); });
+  expect_error(ErrorCode::kInvalidArgument, "the context length, got -1", [&] { tokens(-1); });
 }
 
 TEST(HuggingFace, RefusesConfigsByTheKey) {
@@ -292,9 +338,14 @@ TEST(HuggingFace, RefusesTensorsByName) {
 
   Changed folder("gpt2");
   Safetensors file = load_safetensors(folder.path() / "model.safetensors");
+  const Tensor embedding = file.tensors.at("wte.weight");
   file.tensors.set("ln_f.bias", Tensor::zeros({Dtype::kI32, {12}}));
   save_safetensors(folder.path() / "model.safetensors", file);
   folder.expect_refused(ErrorCode::kUnsupported, "the tensor 'ln_f.bias' is i32");
+  file.tensors.set("wte.weight", embedding.reshape({12, 37}));
+  save_safetensors(folder.path() / "model.safetensors", file);
+  folder.expect_refused(ErrorCode::kFormat,
+                        "the tensor 'wte.weight' is [12, 37], expected [37, 12]");
 }
 
 TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
@@ -307,7 +358,7 @@ TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
     folder.expect_refused(code, why);
   };
   const char* const kTensor = "transformer.wte.weight";
-  for (const char* name : {"../gpt2/model.safetensors", "/etc/passwd", "..", "", "a\\b"})
+  for (const char* name : {"../gpt2/model.safetensors", "/etc/passwd", "..", ".", "", "a\\b"})
     refused([&](Json& map) { map[kTensor] = name; }, "is not the name of a file in this folder");
   refused([&](Json& map) { map[kTensor] = 1; }, "expected the name of a file");
   refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, "No such file", ErrorCode::kIo);
@@ -317,6 +368,18 @@ TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
           "has no tensor 'more'");
   refused([&](Json& map) { map.erase(kTensor); }, "which the index does not list");
   refused([](Json& map) { map = 3; }, "weight_map: expected an object");
+  refused(
+      [](Json& map) {
+        for (int i = 0; i <= 1024; ++i) map[std::to_string(i)] = "file" + std::to_string(i);
+      },
+      "weight_map: more than 1024 files are named", ErrorCode::kUnsupported);
+}
+
+// As transformers does.
+TEST(HuggingFace, TakesOneFileBeforeAnIndexOfSeveral) {
+  const Changed folder("gpt2");
+  testing::write(folder.path() / "model.safetensors.index.json", bytes_of("no index"));
+  EXPECT_NO_THROW(load_huggingface(folder.path()));
 }
 
 TEST(HuggingFace, RefusesFoldersThatAreNone) {
@@ -329,11 +392,30 @@ TEST(HuggingFace, RefusesFoldersThatAreNone) {
   for (const char* text : {"", "[]", "{", "{\"n_embd\":1,\"n_embd\":1}"}) {
     testing::write(folder / "config.json", bytes_of(text));
     expect_error(ErrorCode::kFormat, "config.json': ", [&] { load_huggingface(folder.path()); });
+    EXPECT_FALSE(is_huggingface(folder.path())) << text;
   }
+  testing::write(folder / "config.json", bytes_of("{\"n_embd\":1}"));
+  EXPECT_FALSE(is_huggingface(folder.path()));
 }
 
 TEST(HuggingFace, WritesGptsThatHaveNoBiases) {
   const nn::Gpt net{.vocabulary = 11, .context = 6, .layers = 1, .width = 8, .heads = 2};
+  const Model model{net.function(), net.init(Key(3)), net.config()};
+  const testing::TemporaryFolder folder;
+  save_huggingface(folder.path(), model);
+  const Model back = load_huggingface(folder.path());
+  const Tensor tokens = Tensor::from<std::int32_t>(Shape{1, 6}, {1, 10, 3, 0, 3, 7});
+  EXPECT_TRUE(predict(back, tokens).same_bits(predict(model, tokens)));
+}
+
+// Of a net that leaves the number of key/value heads open, that of its heads is written.
+TEST(HuggingFace, WritesLlamasOfAsManyKeysAsHeads) {
+  nn::Gpt net = nn::llama_shaped();
+  net.vocabulary = 11;
+  net.context = 6;
+  net.layers = 1;
+  net.width = 8;
+  net.heads = 2;
   const Model model{net.function(), net.init(Key(3)), net.config()};
   const testing::TemporaryFolder folder;
   save_huggingface(folder.path(), model);
@@ -367,6 +449,33 @@ TEST(HuggingFace, WritesNoOtherModels) {
   net = nn::Gpt{.kv_heads = 2};
   refused(net, ErrorCode::kUnsupported,
           "2 key/value heads for 4 query heads: not supported by a GPT-2");
+  net = nn::Gpt{.feed_forward = nn::GptFeedForward::kSwiglu};
+  refused(net, ErrorCode::kUnsupported, "the feed-forward swiglu: not supported by a GPT-2");
+  net = nn::llama_shaped();
+  net.positions = nn::GptPositions::kLearned;
+  refused(net, ErrorCode::kUnsupported, "learned positions: not supported by a Llama");
+
+  const nn::Mlp mlp{{3, 2}};
+  Model other{mlp.function(), mlp.init(Key(3)), mlp.config()};
+  const auto refuses = [&](std::string_view why) {
+    try {
+      save_huggingface(folder / "m", other);
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string_view(error.what()).find(why), std::string_view::npos) << error.what();
+    }
+  };
+  refuses("expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'mlp'");
+  for (const char* config : {"", "{\"model\":1}", "{\"model\":\"gpt\",\"width\":-1}"}) {
+    other.config = config;
+    refuses("expected a transformer (gpt) to write as a Hugging Face folder, got ");
+  }
+  EXPECT_FALSE(fs::exists(folder / "m"));
+
+  testing::write(folder / "file", {});
+  const Model model = load_huggingface(kFixtures / "gpt2");
+  expect_error(ErrorCode::kIo, "/file/m': Not a directory",
+               [&] { save_huggingface(folder / "file/m", model); });
 }
 
 }  // namespace

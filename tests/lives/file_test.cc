@@ -41,6 +41,50 @@ TEST(Files, AreReadAndWrittenByCallsThatMoveAPart) {
   EXPECT_EQ(read_file(folder / "a", 1 << 20).bytes().size(), both.size() + first.size());
 }
 
+// A signal interrupts a call before it has moved a byte.
+TEST(Files, GoOnWhereASignalInterruptsACall) {
+  const TemporaryFolder folder;
+  const Bytes first = random_bytes(10), second = random_bytes(20);
+  SystemCalls calls{.folder = folder.path(),
+                    .most_bytes = 1,
+                    .first_failure = 2,
+                    .failures = 3,
+                    .error = EINTR,
+                    .failing_reads = 2};
+  const Watch watch(calls);
+  write(folder / "a", first, second);
+  EXPECT_EQ(calls.done.back(), "fsync folder");
+  Bytes both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  const Tensor bytes = read_file(folder / "a", 1 << 20);
+  EXPECT_EQ(calls.failing_reads, 0);
+  EXPECT_TRUE(std::equal(both.begin(), both.end(), bytes.bytes().begin(), bytes.bytes().end()));
+}
+
+TEST(Files, GiveTheReasonWhyTheyCannotBeRead) {
+  const TemporaryFolder folder;
+  testing::write(folder / "a", random_bytes(10));
+  SystemCalls calls{.folder = folder.path(), .error = EIO, .failing_reads = 1};
+  const Watch watch(calls);
+  testing::expect_error(ErrorCode::kIo, "/a': " + std::generic_category().message(EIO),
+                        [&] { read_file(folder / "a", 10); });
+}
+
+// The folder of a plain name is the current one.
+TEST(Files, OfThisFolderReachTheDiskWithTheirName) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  SystemCalls calls{.folder = folder.path()};
+  {
+    const Watch watch(calls);
+    write("a", random_bytes(10), random_bytes(20));
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(calls.done.back(), "fsync folder");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
 // After a power failure a file is the old one or the new one.
 TEST(Files, ReachTheDiskBeforeTheirName) {
   const TemporaryFolder folder;

@@ -67,9 +67,14 @@ extern "C" {
 
 ssize_t read(int fd, void* out, std::size_t n) {
   static const auto real = next<ssize_t(int, void*, std::size_t)>("read");
-  const SystemCalls* const calls = watched;
-  if (calls != nullptr && name_of(*calls, fd)) n = std::min(n, calls->most_bytes);
-  return real(fd, out, n);
+  SystemCalls* const calls = watched;
+  if (calls == nullptr || !name_of(*calls, fd)) return real(fd, out, n);
+  if (calls->failing_reads > 0) {
+    --calls->failing_reads;
+    errno = calls->error;
+    return -1;
+  }
+  return real(fd, out, std::min(n, calls->most_bytes));
 }
 
 ssize_t write(int fd, const void* from, std::size_t n) {
