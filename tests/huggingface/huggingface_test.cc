@@ -408,22 +408,6 @@ TEST(HuggingFace, WritesGptsThatHaveNoBiases) {
   EXPECT_TRUE(predict(back, tokens).same_bits(predict(model, tokens)));
 }
 
-// Of a net that leaves the number of key/value heads open, that of its heads is written.
-TEST(HuggingFace, WritesLlamasOfAsManyKeysAsHeads) {
-  nn::Gpt net = nn::llama_shaped();
-  net.vocabulary = 11;
-  net.context = 6;
-  net.layers = 1;
-  net.width = 8;
-  net.heads = 2;
-  const Model model{net.function(), net.init(Key(3)), net.config()};
-  const testing::TemporaryFolder folder;
-  save_huggingface(folder.path(), model);
-  const Model back = load_huggingface(folder.path());
-  const Tensor tokens = Tensor::from<std::int32_t>(Shape{1, 6}, {1, 10, 3, 0, 3, 7});
-  EXPECT_TRUE(predict(back, tokens).same_bits(predict(model, tokens)));
-}
-
 TEST(HuggingFace, WritesNoWeightsOf8Bits) {
   const nn::Gpt net{.vocabulary = 11, .context = 6, .layers = 1, .width = 8, .heads = 2};
   const Quantized q = quantize(net.function(), net.init(Key(3)), {.to = Dtype::kI8});

@@ -1,4 +1,5 @@
 // Model-local functions, branches and loops are replaced by their contents.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/onnx/models.h"
@@ -266,6 +267,65 @@ TEST(If, OfAnUnknownConditionNeedsBothBranches) {
                [&] { import(branching(true)); });
 }
 
+// A condition that takes too much arithmetic at import is as one that is not known.
+TEST(If, OfAConditionThatIsDearIsASelectOfBothBranches) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "many", {3'000'000});
+  add_initializer(graph, "zero", kFloat, {}).add_float_data(0);
+  add_branch(*node, "then_branch", "Relu", {"x"});
+  add_branch(*node, "else_branch", "Neg", {"x"});
+  node->set_input(0, "none");
+  const ::onnx::NodeProto last = *node;
+  graph.clear_node();
+  add_node(graph, "ConstantOfShape", {"many"}, {"zeros"});
+  set_integer(add_node(graph, "ReduceSum", {"zeros"}, {"sum"}), "keepdims", 0);
+  add_node(graph, "Greater", {"sum", "zero"}, {"none"});
+  *graph.add_node() = last;
+  const std::vector<std::string> ops = ops_of(import(model));
+  EXPECT_NE(std::find(ops.begin(), ops.end(), "select"), ops.end());
+  EXPECT_EQ(chosen(model, true), (std::vector<float>{8, -8}));
+}
+
+TEST(If, OfSeveralConditionsIsRefused) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  add_input(*model.mutable_graph(), "two", kBool, {"2"});
+  node->set_input(0, "two");
+  add_branch(*node, "then_branch", "Neg", {"x"});
+  add_branch(*node, "else_branch", "Relu", {"x"});
+  expect_error(ErrorCode::kDtype, "the condition is bool[2], expected one bool",
+               [&] { import(model); });
+}
+
+TEST(If, HasAsManyOutputsInBothBranches) {
+  for (const char* more : {"then_branch", "else_branch"}) {
+    ::onnx::NodeProto* node = nullptr;
+    ::onnx::ModelProto model = choosing(node);
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      add_branch(*node, branch, "Neg", {"x"});
+      auto& graph = *node->mutable_attribute(node->attribute_size() - 1)->mutable_g();
+      if (std::string(branch) == more) add_output(graph, "z");
+    }
+    expect_error(ErrorCode::kFormat, std::string("then_branch has ") + (more[0] == 't' ? "2" : "1"),
+                 [&] { import(model); });
+  }
+}
+
+// A branch's own constants.
+TEST(If, HasConstantsInItsBranches) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = choosing(node);
+  for (const auto& [branch, number] : {std::pair{"then_branch", 3.0f}, {"else_branch", -3.0f}}) {
+    add_branch(*node, branch, "Mul", {"x", "factor"});
+    auto& graph = *node->mutable_attribute(node->attribute_size() - 1)->mutable_g();
+    add_initializer(graph, "factor", kFloat, {}).add_float_data(number);
+  }
+  EXPECT_EQ(chosen(model, true), (std::vector<float>{-24, 24}));
+  EXPECT_EQ(chosen(model, false), (std::vector<float>{24, -24}));
+}
+
 TEST(If, OfAConditionThatIsNoBoolIsRefused) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto model = choosing(node);
@@ -426,6 +486,41 @@ TEST(Loop, EndsWhereItsBodySaysSo) {
   add_node(body, "Less", {"turn", "one"}, {"more"});
   body.mutable_output(0)->set_name("more");
   EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-16, 16, -24, 24}));
+}
+
+TEST(Loop, WhoseBodyDoesNotFitIsRefused) {
+  const auto refused = [](int turns, ErrorCode code, std::string_view why, const auto& change) {
+    ::onnx::ModelProto model = looping(turns);
+    change(*model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g());
+    expect_error(code, why, [&] { import(model); });
+  };
+  constexpr ErrorCode kFormat = ErrorCode::kFormat;
+  const auto drop = [](int count) {
+    return [count](::onnx::GraphProto& body) {
+      for (int i = 0; i < count; ++i) body.mutable_output()->RemoveLast();
+    };
+  };
+  refused(1, kFormat, "the body has 1 outputs, expected 2 or more", drop(2));
+  refused(1, kFormat, "1 scan outputs, the body gives 0", drop(1));
+  refused(0, kFormat, "1 scan outputs, the body gives 0", drop(1));
+  refused(1, ErrorCode::kDtype, "the body's condition is f32[2], expected one bool",
+          [](::onnx::GraphProto& body) { body.mutable_output(0)->set_name("next"); });
+  refused(1, kFormat, "has 2 inputs, expected 3",
+          [](::onnx::GraphProto& body) { body.mutable_input()->RemoveLast(); });
+}
+
+// Without outputs of its turns, it gives what it carries; of no turns, those have their own type.
+TEST(Loop, GivesWhatItCarries) {
+  ::onnx::ModelProto model = looping(3);
+  auto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->mutable_output()->RemoveLast();
+  graph.mutable_output(0)->set_name("last");
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-32, 32}));
+  ::onnx::ModelProto none = looping(0);
+  auto& body = *none.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  body.mutable_output(2)->set_name("turn");
+  const onnx::Imported imported = import(none);
+  EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "i64[0]");
 }
 
 TEST(Loop, WithoutEndIsRefused) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "limpid/core/error.h"
 #include "tests/onnx/models.h"
@@ -66,9 +67,11 @@ struct OneNode {
       std::vector<std::string> dims;
       for (const std::int64_t d : type.shape) dims.push_back(std::to_string(d));
       const int element = type.dtype == Dtype::kF32   ? ::onnx::TensorProto::FLOAT
+                          : type.dtype == Dtype::kF64 ? ::onnx::TensorProto::DOUBLE
                           : type.dtype == Dtype::kI64 ? ::onnx::TensorProto::INT64
                           : type.dtype == Dtype::kI32 ? ::onnx::TensorProto::INT32
                           : type.dtype == Dtype::kU8  ? ::onnx::TensorProto::UINT8
+                          : type.dtype == Dtype::kI8  ? ::onnx::TensorProto::INT8
                                                       : ::onnx::TensorProto::BOOL;
       add_input(graph, name, element, dims);
       if (known) options.known.emplace(name, *inputs[i]);
@@ -110,6 +113,51 @@ TEST(OnnxConstants, NumbersOfAttributesAreKept) {
                   .same_bits(whole({2}, {7, -8})));
 }
 
+// What has no meaning is refused, with the node's name.
+template <class Node>
+void expect_refused(Node&& node, const std::vector<std::optional<Tensor>>& inputs, ErrorCode code,
+                    std::string_view why, int outputs = 1, int line = __builtin_LINE()) {
+  expect_error(
+      code, "'" + node.node->op_type() + "' with the output 'y0': " + std::string(why),
+      [&] { node.imported(inputs, outputs); }, line);
+}
+
+TEST(OnnxConstants, AreRefusedWithoutASensibleSize) {
+  constexpr ErrorCode kShape = ErrorCode::kShape;
+  expect_refused(OneNode("Constant", 13).text("value_string", "x"), {}, ErrorCode::kUnsupported,
+                 "its value is neither a tensor nor a number");
+  const Tensor one = reals({}, {1}), row = reals({2}, {1, 2}), none = reals({}, {0});
+  expect_refused(OneNode("Range", 11), {one, reals({}, {3e9f}), one}, ErrorCode::kUnsupported,
+                 "a range from 1 to 3000000000 by 1 has 2^31 numbers or more");
+  expect_refused(OneNode("Range", 11), {one, one, none}, ErrorCode::kUnsupported,
+                 "a range from 1 to 1 by 0");
+  expect_refused(OneNode("Range", 11), {row, one, one}, kShape,
+                 "input 0 is f32[2], expected one number");
+  expect_refused(OneNode("EyeLike", 9), {row}, kShape, "f32[2], expected rank 2");
+  expect_refused(OneNode("Trilu", 14), {row}, kShape, "f32[2], expected rank 2 or more");
+  const Tensor index = whole({1}, {0});
+  expect_refused(OneNode("OneHot", 11), {index, whole({}, {-1}), row}, ErrorCode::kInvalidArgument,
+                 "expected a depth of 0 to 2^31 - 1, got -1");
+  expect_refused(OneNode("OneHot", 11), {index, whole({}, {3}), reals({3}, {0, 1, 2})}, kShape,
+                 "the values off and on are f32[3], expected [2]");
+  OneNode fill("ConstantOfShape", 9);
+  auto& value = *add_attribute(*fill.node, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
+  value.set_data_type(kFloat);
+  value.add_dims(2);
+  for (const float v : {1.0f, 2.0f}) value.add_float_data(v);
+  expect_error(ErrorCode::kShape, "the value is f32[2], expected one number",
+               [&] { fill.imported({whole({1}, {3})}); });
+}
+
+// Downwards, and none where the limit lies the other way.
+TEST(OnnxConstants, ARangeGoesTheWayOfItsStep) {
+  const auto range = [](std::int64_t first, std::int64_t limit, std::int64_t step) {
+    return OneNode("Range", 11).run({whole({}, {first}), whole({}, {limit}), whole({}, {step})})[0];
+  };
+  EXPECT_TRUE(range(5, 0, -2).same_bits(whole({3}, {5, 3, 1})));
+  EXPECT_TRUE(range(5, 0, 2).same_bits(whole({0}, {})));
+}
+
 // ---- products
 
 TEST(OnnxProducts, OfIntegersAndOfEveryRank) {
@@ -134,6 +182,38 @@ TEST(OnnxProducts, AGemmThatIsALinearBecomesOne) {
                   .real("beta", 3)
                   .run({a, b, c})[0]
                   .same_bits(narrow({1, 1}, {37})));
+}
+
+TEST(OnnxProducts, AGemmIsOneOfTwoMatrices) {
+  const Tensor row = reals({2}, {1, 2}), square = reals({2, 2}, {1, 2, 3, 4});
+  expect_refused(OneNode("Gemm", 13), {square, row}, ErrorCode::kShape,
+                 "expected two matrices, got f32[2, 2] and f32[2]");
+  expect_refused(OneNode("Gemm", 13), {row, square}, ErrorCode::kShape,
+                 "expected two matrices, got f32[2] and f32[2, 2]");
+  // The share of C is one of a linear, too.
+  const Tensor bias = reals({2}, {10, 20});
+  EXPECT_TRUE(OneNode("Gemm", 13)
+                  .integer("transB", 1)
+                  .real("beta", 0.5f)
+                  .run({square, square, bias})[0]
+                  .same_bits(reals({2, 2}, {10, 21, 16, 35})));
+  EXPECT_TRUE(OneNode("Gemm", 13)
+                  .integer("transB", 1)
+                  .run({square, square, reals({2, 1}, {10, 20})})[0]
+                  .same_bits(reals({2, 2}, {15, 21, 31, 45})));
+}
+
+TEST(OnnxProducts, OfBytesMeetOneZeroPoint) {
+  const Tensor a = Tensor::from<std::uint8_t>({1, 2}, {200, 100});
+  const Tensor b = Tensor::from<std::int8_t>({2, 1}, {-100, 100});
+  const Tensor point = Tensor::from<std::uint8_t>({}, {50});
+  EXPECT_TRUE(OneNode("MatMulInteger", 10).run({a, b})[0].same_bits(narrow({1, 1}, {-10000})));
+  EXPECT_TRUE(
+      OneNode("MatMulInteger", 10).run({a, b, point})[0].same_bits(narrow({1, 1}, {-10000})));
+  const Tensor c = Tensor::from<std::int8_t>({1, 2}, {100, 100});
+  EXPECT_TRUE(OneNode("MatMulInteger", 10)
+                  .run({c, b, std::nullopt, Tensor::from<std::int8_t>({}, {-100})})[0]
+                  .same_bits(narrow({1, 1}, {20000})));
 }
 
 TEST(OnnxProducts, OfIntegersTakeAZeroPointForEachRow) {
@@ -167,6 +247,24 @@ TEST(OnnxEinsum, DiagonalsSumsAndSeveralOperands) {
                   .same_bits(narrow({1, 1}, {23})));
 }
 
+// A dimension of 1 meets one of any size, from either side; others must be equal.
+TEST(OnnxEinsum, StretchesOnes) {
+  const Tensor column = reals({2, 1}, {1, 10}), square = reals({2, 2}, {1, 2, 3, 4});
+  for (const bool turned : {false, true}) {
+    OneNode node("Einsum", 12);
+    node.text("equation", "ij,ij->ij");
+    const Tensor &a = turned ? square : column, &b = turned ? column : square;
+    EXPECT_TRUE(node.run({a, b})[0].same_bits(reals({2, 2}, {1, 2, 30, 40})));
+  }
+  expect_refused(OneNode("Einsum", 12).text("equation", "ij,jk"), {square, reals({3, 1}, {1, 2, 3})},
+                 ErrorCode::kShape, "dimensions of sizes 2 and 3 share a name");
+  // Capital letters come before small ones.
+  EXPECT_TRUE(OneNode("Einsum", 12)
+                  .text("equation", "aB")
+                  .run({square})[0]
+                  .same_bits(reals({2, 2}, {1, 3, 2, 4})));
+}
+
 TEST(OnnxEinsum, RefusesWhatIsNoEquation) {
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const char* equation : {"ij,jk->ik", "i->i", "ijk->i", "ij->k", "ij->ii", "i1->i", "ii->i"})
@@ -186,6 +284,68 @@ TEST(OnnxArithmetic, AShiftByAllBitsLeavesNone) {
   };
   EXPECT_TRUE(shifted("LEFT").same_bits(bytes({0, 0, 128, 2})));
   EXPECT_TRUE(shifted("RIGHT").same_bits(bytes({0, 0, 1, 64})));
+}
+
+TEST(OnnxArithmetic, ShiftsAreOfBytesLeftOrRight) {
+  const Tensor bytes = Tensor::from<std::uint8_t>({1}, {3}), whole_one = narrow({1}, {3});
+  expect_refused(OneNode("BitShift", 11).text("direction", "LEFT"), {whole_one, whole_one},
+                 ErrorCode::kUnsupported, "expected u8, got i32");
+  expect_refused(OneNode("BitShift", 11).text("direction", "UP"), {bytes, bytes},
+                 ErrorCode::kFormat, "the direction is neither LEFT nor RIGHT");
+}
+
+TEST(OnnxArithmetic, BitsAreTurnedAround) {
+  EXPECT_TRUE(OneNode("BitwiseNot", 18)
+                  .run({Tensor::from<std::uint8_t>({3}, {0, 1, 255})})[0]
+                  .same_bits(Tensor::from<std::uint8_t>({3}, {255, 254, 0})));
+  EXPECT_TRUE(
+      OneNode("BitwiseNot", 18).run({narrow({3}, {0, 5, -1})})[0].same_bits(narrow({3}, {-1, -6, 0})));
+}
+
+// An odd number that f32 does not hold, and a sum that it does not hold either.
+TEST(OnnxArithmetic, PowersAreOfF64WhereAnOperandIs) {
+  EXPECT_TRUE(OneNode("Pow", 15)
+                  .run({reals({1}, {-1}), Tensor::from<double>({1}, {16777217})})[0]
+                  .same_bits(reals({1}, {-1})));
+  EXPECT_TRUE(OneNode("Pow", 15)
+                  .run({narrow({1}, {4097}), reals({1}, {2})})[0]
+                  .same_bits(narrow({1}, {16785409})));
+}
+
+TEST(OnnxActivations, AreOfIntegersToo) {
+  EXPECT_TRUE(OneNode("Relu", 14).run({narrow({3}, {-2, 0, 3})})[0].same_bits(narrow({3}, {0, 0, 3})));
+}
+
+TEST(OnnxActivations, AGeluHasTwoForms) {
+  const Tensor x = reals({2}, {1, -2});
+  expect_near(OneNode("Gelu", 20).run({x})[0], reals({2}, {0.841345f, -0.0455003f}));
+  expect_near(OneNode("Gelu", 20).text("approximate", "tanh").run({x})[0],
+              reals({2}, {0.841192f, -0.0454023f}));
+  expect_refused(OneNode("Gelu", 20).text("approximate", "sigmoid"), {x}, ErrorCode::kUnsupported,
+                 "expected the approximation none or tanh");
+}
+
+TEST(OnnxActivations, ASwishHasASlope) {
+  const Tensor x = reals({2}, {1, -1});
+  expect_near(OneNode("Swish", 24).run({x})[0], reals({2}, {0.731059f, -0.268941f}));
+  expect_near(OneNode("Swish", 24).real("alpha", 2).run({x})[0],
+              reals({2}, {0.880797f, -0.119203f}));
+}
+
+// Other constants than those of a selu; what lies on an edge is not beyond it.
+TEST(OnnxActivations, HaveTheirOwnConstantsAndEdges) {
+  const float e = std::exp(-1.0f);
+  expect_near(OneNode("Selu", 6).real("gamma", 3).run({reals({2}, {-1, 2})})[0],
+              reals({2}, {3 * 1.6732632f * (e - 1), 6}));
+  expect_near(OneNode("Selu", 6).real("alpha", 2).run({reals({2}, {-1, 2})})[0],
+              reals({2}, {1.0507010f * 2 * (e - 1), 2 * 1.0507010f}));
+  EXPECT_TRUE(OneNode("ThresholdedRelu", 10)
+                  .run({reals({3}, {1, 1.5f, 0.5f})})[0]
+                  .same_bits(reals({3}, {0, 1.5f, 0})));
+  EXPECT_TRUE(OneNode("Shrink", 9)
+                  .real("bias", 0.25f)
+                  .run({reals({5}, {0.5f, -0.5f, 0.375f, 1, -1})})[0]
+                  .same_bits(reals({5}, {0, 0, 0, 0.75f, -0.75f})));
 }
 
 TEST(OnnxActivations, AnEluMayHaveANegativeAlpha) {
@@ -217,6 +377,129 @@ TEST(OnnxShapes, OldTilesRepeatOneAxis) {
 TEST(OnnxShapes, ASqueezeWithoutAxesTakesEveryOne) {
   EXPECT_TRUE(
       OneNode("Squeeze", 13).run({reals({1, 2, 1}, {1, 2})})[0].same_bits(reals({2}, {1, 2})));
+}
+
+TEST(OnnxShapes, AreRefusedWhereTheyDoNotFit) {
+  constexpr ErrorCode kShape = ErrorCode::kShape;
+  const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6}), image = Tensor::zeros({Dtype::kF32, {1, 6, 3, 4}});
+  expect_refused(OneNode("Reshape", 14), {x, whole({3}, {2, 3, 0})}, kShape,
+                 "dimension 2 of [2, 3, 0] copies one that f32[2, 3] does not have");
+  expect_refused(OneNode("Reshape", 14), {x, whole({3}, {-1, 3, -1})}, kShape,
+                 "[-1, 3, -1] has more than one -1");
+  expect_refused(OneNode("Flatten", 13).integer("axis", 3), {x}, kShape,
+                 "axis 3 is outside of rank 2");
+  expect_refused(OneNode("Flatten", 13).integer("axis", -3), {x}, kShape,
+                 "axis -3 is outside of rank 2");
+  expect_refused(OneNode("Squeeze", 13), {x, whole({1}, {0})}, kShape,
+                 "dimension 0 of f32[2, 3] is not 1");
+  expect_refused(OneNode("Unsqueeze", 13), {x, whole({2}, {0, 0})}, kShape, "duplicate axis: [0, 0]");
+  expect_refused(OneNode("Unsqueeze", 13), {x}, ErrorCode::kFormat, "axes are missing");
+  expect_refused(OneNode("Tile", 13), {x, whole({1}, {2})}, kShape, "1 repeats for f32[2, 3]");
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"})
+    for (const std::int64_t block : {0, 2, 65537})
+      expect_refused(OneNode(op, 13).integer("blocksize", block), {image}, kShape,
+                     "blocks of " + std::to_string(block) + " do not fit f32[1, 6, 3, 4]");
+  expect_refused(OneNode("DepthToSpace", 13).integer("blocksize", 1), {x}, kShape,
+                 "blocks of 1 do not fit f32[2, 3]");
+  expect_refused(OneNode("Reshape", 14), {x, reals({1}, {6})}, ErrorCode::kDtype,
+                 "input 1 is f32[1], expected a vector of integers");
+  expect_refused(OneNode("Reshape", 14), {x, whole({1, 1}, {6})}, kShape,
+                 "input 1 is i64[1, 1], expected a vector of integers");
+  expect_refused(OneNode("Trilu", 14), {x, whole({2}, {1, 2})}, kShape,
+                 "input 1 is i64[2], expected one integer");
+  expect_refused(OneNode("Trilu", 14), {x, reals({}, {1})}, ErrorCode::kDtype,
+                 "input 1 is f32[], expected one integer");
+}
+
+// Of nothing, the open dimension is 0; numbers may be i32.
+TEST(OnnxShapes, AreOpenWhereNothingIs) {
+  const auto reshaped = [](const Tensor& shape) {
+    return OneNode("Reshape", 14)
+        .integer("allowzero", 1)
+        .run({Tensor::zeros({Dtype::kF32, {0, 3}}), shape})[0]
+        .shape();
+  };
+  EXPECT_EQ(reshaped(whole({2}, {0, -1})), (Shape{0, 0}));
+  EXPECT_EQ(reshaped(narrow({2}, {-1, 3})), (Shape{0, 3}));
+  EXPECT_EQ(OneNode("Flatten", 13).integer("axis", 2).run({reals({1, 2}, {1, 2})})[0].shape(),
+            (Shape{2, 1}));
+}
+
+TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
+  constexpr ErrorCode kShape = ErrorCode::kShape;
+  const Tensor x = reals({4}, {1, 2, 3, 4}), none = Tensor::zeros({Dtype::kF32, {0}});
+  const std::string sizes = "the sizes of the parts do not add up to the dimension";
+  for (const Tensor& split : {whole({2}, {1, 2}), whole({2}, {3, 2}), whole({2}, {5, -1})})
+    expect_refused(OneNode("Split", 13), {x, split}, kShape, sizes, 2);
+  expect_refused(OneNode("Split", 18).integer("num_outputs", 3), {x}, ErrorCode::kFormat,
+                 "num_outputs is 3, but the node has 2 outputs", 2);
+  const auto slice = [&](const Tensor& ends, const Tensor& axes, const Tensor& steps, ErrorCode code,
+                         std::string_view why) {
+    expect_refused(OneNode("Slice", 13), {x, whole({1}, {0}), ends, axes, steps}, code, why);
+  };
+  const Tensor zero = whole({1}, {0}), one = whole({1}, {1}), two = whole({2}, {1, 1});
+  slice(two, zero, one, kShape, "1 starts, 2 ends, 1 axes, 1 steps; expected equal counts");
+  slice(one, two, one, kShape, "1 starts, 1 ends, 2 axes, 1 steps; expected equal counts");
+  slice(one, zero, two, kShape, "1 starts, 1 ends, 1 axes, 2 steps; expected equal counts");
+  slice(one, zero, zero, ErrorCode::kInvalidArgument, "a step is 0");
+  const auto pad = [&](const Tensor& of, const char* mode, const Tensor& pads, ErrorCode code,
+                       std::string_view why) {
+    expect_refused(OneNode("Pad", 19).text("mode", mode), {of, pads}, code, why);
+  };
+  pad(x, "mirror", two, ErrorCode::kUnsupported, "expected the mode constant, reflect, edge or wrap");
+  pad(x, "constant", one, kShape, "1 pads for 1 axes");
+  pad(x, "constant", whole({2}, {(std::int64_t{1} << 40) + 1, 0}), kShape, "pads of more than 2^40");
+  pad(x, "constant", whole({2}, {0, -(std::int64_t{1} << 40) - 1}), kShape, "pads of more than 2^40");
+  pad(x, "constant", whole({2}, {-3, -2}), kShape,
+      "negative pads remove more than the dimension has");
+  pad(none, "edge", two, kShape, "an empty dimension cannot be padded");
+}
+
+TEST(OnnxParts, APadMayGoAroundItsEnds) {
+  const auto padded = [](const Tensor& x, const char* mode, std::int64_t low, std::int64_t high) {
+    return OneNode("Pad", 19).text("mode", mode).run({x, whole({2}, {low, high})})[0];
+  };
+  const Tensor x = reals({3}, {1, 2, 3});
+  EXPECT_TRUE(padded(x, "wrap", 4, 2).same_bits(reals({9}, {3, 1, 2, 3, 1, 2, 3, 1, 2})));
+  EXPECT_TRUE(padded(x, "reflect", 5, 1).same_bits(reals({9}, {2, 1, 2, 3, 2, 1, 2, 3, 2})));
+  EXPECT_TRUE(padded(x, "edge", 2, 1).same_bits(reals({6}, {1, 1, 1, 2, 3, 3})));
+  EXPECT_TRUE(padded(x, "edge", -1, 1).same_bits(reals({3}, {2, 3, 3})));
+  EXPECT_TRUE(padded(reals({1}, {7}), "reflect", 1, 1).same_bits(reals({3}, {7, 7, 7})));
+  EXPECT_TRUE(OneNode("Pad", 13)
+                  .run({truths({2}, {true, false}), whole({2}, {1, 1}), truths({}, {true})})[0]
+                  .same_bits(truths({4}, {true, true, false, true})));
+  const auto bytes = [](const Shape& shape, std::initializer_list<std::uint8_t> values) {
+    return Tensor::from<std::uint8_t>(shape, values);
+  };
+  EXPECT_TRUE(OneNode("Pad", 13)
+                  .run({bytes({2}, {1, 255}), whole({2}, {0, 1}), bytes({}, {200})})[0]
+                  .same_bits(bytes({3}, {1, 255, 200})));
+  EXPECT_TRUE(OneNode("Pad", 2)
+                  .integers("pads", {1, 0})
+                  .real("value", 5)
+                  .run({x})[0]
+                  .same_bits(reals({4}, {5, 1, 2, 3})));
+  EXPECT_TRUE(
+      OneNode("Pad", 1).integers("paddings", {0, 1}).run({x})[0].same_bits(reals({4}, {1, 2, 3, 0})));
+}
+
+TEST(OnnxReductions, OfBytesAndOfTruths) {
+  const Tensor bytes = Tensor::from<std::int8_t>({3}, {-3, 4, -5});
+  EXPECT_TRUE(OneNode("ReduceMin", 18).integer("keepdims", 0).run({bytes})[0].same_bits(
+      Tensor::from<std::int8_t>({}, {-5})));
+  EXPECT_TRUE(OneNode("ReduceMax", 18)
+                  .integer("keepdims", 0)
+                  .run({Tensor::from<std::uint8_t>({2}, {200, 100})})[0]
+                  .same_bits(Tensor::from<std::uint8_t>({}, {200})));
+  for (const auto& [op, of_both, of_none] : {std::tuple{"ReduceMax", true, false},
+                                             std::tuple{"ReduceMin", false, true}}) {
+    EXPECT_EQ(OneNode(op, 20).run({truths({2}, {true, false})})[0].item<bool>(), of_both);
+    EXPECT_EQ(OneNode(op, 20).run({truths({0}, {})})[0].item<bool>(), of_none);
+  }
+  EXPECT_TRUE(OneNode("ReduceL2", 18)
+                  .integer("keepdims", 0)
+                  .run({narrow({2}, {3, -4})})[0]
+                  .same_bits(narrow({}, {5})));
 }
 
 TEST(OnnxReductions, ExponentialsOfLargeNumbersDoNotOverflow) {
@@ -304,6 +587,56 @@ TEST(OnnxNorms, GroupFactorsOfBothMeanings) {
   expect_near(run(21, by_channel, none), wanted);
 }
 
+TEST(OnnxNorms, AreRefusedWhereTheyDoNotFit) {
+  constexpr ErrorCode kShape = ErrorCode::kShape;
+  const Tensor row = reals({2}, {1, 2}), x = reals({1, 3, 1}, {1, 2, 3}), c = reals({3}, {1, 1, 1});
+  const std::string no_channels = "f32[2] has no channels, expected (N, C, ...)";
+  expect_refused(OneNode("BatchNormalization", 15), {row, row, row, row, row}, kShape, no_channels);
+  expect_refused(OneNode("InstanceNormalization", 6), {row, row, row}, kShape, no_channels);
+  expect_refused(OneNode("BatchNormalization", 7).integer("spatial", 0), {x, c, c, c, c},
+                 ErrorCode::kUnsupported, "statistics of every element (spatial 0)");
+  for (const std::int64_t groups : {0, 2})
+    expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", groups), {x, c, c}, kShape,
+                   "the channels of f32[1, 3, 1] do not split into");
+  expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", 1), {row, row, row}, kShape,
+                 "the channels of f32[2] do not split into 1 groups");
+  for (const std::int64_t size : {0, 1025})
+    expect_refused(OneNode("LRN", 13).integer("size", size), {x}, ErrorCode::kUnsupported,
+                   "a window of " + std::to_string(size) + " channels of f32[1, 3, 1]");
+  expect_refused(OneNode("LpNormalization", 22).integer("p", 3), {x}, ErrorCode::kUnsupported,
+                 "expected the norm p 1 or 2, got 3");
+}
+
+// Statistics are of f32 unless they are to have the type of x; the second may be wanted alone.
+TEST(OnnxNorms, StatisticsOfRowsComeAlone) {
+  const Tensor x = Tensor::from<double>({1, 2}, {1, 3}), scale = Tensor::from<double>({2}, {1, 1});
+  for (const std::int64_t stash : {1, 11}) {
+    OneNode node("LayerNormalization", 17);
+    node.integer("stash_type", stash).real("epsilon", 0);
+    for (const char* name : {"x", "scale"}) node.node->add_input(name);
+    for (const char* name : {"", "", "deviation"}) node.node->add_output(name);
+    auto& graph = *node.model.mutable_graph();
+    add_input(graph, "x", ::onnx::TensorProto::DOUBLE, {"1", "2"});
+    add_input(graph, "scale", ::onnx::TensorProto::DOUBLE, {"2"});
+    add_output(graph, "deviation");
+    const auto y = interpret(import(node.model).function, std::vector<Tensor>{x, scale})[0];
+    EXPECT_TRUE(y.same_bits(stash == 1 ? reals({1, 1}, {1}) : Tensor::from<double>({1, 1}, {1})));
+  }
+}
+
+// A scale of more dimensions than a row.
+TEST(OnnxNorms, AScaleOfRmsMayBeOneOfAll) {
+  const Tensor x = reals({2, 2}, {1, 1, 2, 2}), scale = reals({2, 1}, {3, 5});
+  expect_near(OneNode("RMSNormalization", 23).real("epsilon", 0).run({x, scale})[0],
+              reals({2, 2}, {3, 3, 5, 5}));
+}
+
+TEST(OnnxNorms, MeansAndVariancesAreOverTheseAxes) {
+  const Tensor x = reals({2, 2}, {1, 5, 3, 9});
+  expect_near(OneNode("MeanVarianceNormalization", 13).integers("axes", {0}).run({x})[0],
+              reals({2, 2}, {-1, -1, 1, 1}));
+}
+
 TEST(OnnxNorms, ALineOfZerosHasNoDirection) {
   const Tensor x = reals({2, 2}, {0, 0, 3, 4});
   expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({2, 2}, {0, 0, 0.6f, 0.8f}));
@@ -319,6 +652,24 @@ TEST(OnnxClasses, SoftmaxWasOverAllDimensionsFromTheAxisOn) {
   expect_near(OneNode("Hardmax", 11).run({tied})[0], reals({1, 3}, {0, 1, 0}));
 }
 
+TEST(OnnxClasses, AnAxisBehindTheLastLeavesRowsOfOne) {
+  const Tensor x = reals({1, 3}, {1, 5, 2});
+  for (const char* op : {"Softmax", "Hardmax"})
+    expect_near(OneNode(op, 11).integer("axis", 2).run({x})[0], reals({1, 3}, {1, 1, 1}));
+}
+
+TEST(OnnxClasses, LossesNeedClassesAndIndicesOf32Bits) {
+  const Tensor scores = reals({1, 2}, {0, 0}), label = whole({1}, {0});
+  expect_refused(OneNode("NegativeLogLikelihoodLoss", 13), {reals({2}, {0, 0}), label},
+                 ErrorCode::kShape, "f32[2] has no classes, expected (N, C, ...)");
+  for (const std::int64_t index : {std::int64_t{1} << 31, -(std::int64_t{1} << 31) - 1})
+    expect_refused(OneNode("SoftmaxCrossEntropyLoss", 13).integer("ignore_index", index),
+                   {scores, label}, ErrorCode::kUnsupported,
+                   "ignore_index " + std::to_string(index) + " has more than 32 bits");
+  expect_refused(OneNode("SoftmaxCrossEntropyLoss", 13).text("reduction", "max"), {scores, label},
+                 ErrorCode::kFormat, "expected the reduction mean, sum or none, got 'max'");
+}
+
 // ---- indices and order
 
 TEST(OnnxIndices, GatherNdBehindDimensionsInCommon) {
@@ -327,6 +678,23 @@ TEST(OnnxIndices, GatherNdBehindDimensionsInCommon) {
                   .integer("batch_dims", 1)
                   .run({x, whole({2, 1, 2}, {-1, 0, 0, 1})})[0]
                   .same_bits(narrow({2, 1}, {2, 5})));
+}
+
+TEST(OnnxIndices, AreRefusedWhereTheyDoNotFit) {
+  const Tensor x = reals({2, 2}, {1, 2, 3, 4});
+  for (const Tensor& places : {whole({1, 3}, {0, 0, 0}), whole({1, 0}, {}), whole({}, {0})})
+    expect_refused(OneNode("GatherND", 12), {x, places}, ErrorCode::kShape, "indices i64[");
+  for (const std::int64_t batch : {-1, 2})
+    expect_refused(OneNode("GatherND", 12).integer("batch_dims", batch), {x, whole({2, 1}, {0, 1})},
+                   ErrorCode::kShape, "indices i64[2, 1] of f32[2, 2] after");
+  const Tensor cache = Tensor::zeros({Dtype::kF32, {1, 3, 1}}), row = reals({1, 1, 1}, {1});
+  constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported;
+  expect_refused(OneNode("TensorScatter", 24).integer("axis", 0), {cache, row}, kUnsupported,
+                 "mode linear along axis 0 of f32[1, 3, 1]");
+  expect_refused(OneNode("TensorScatter", 24).text("mode", "ring"), {cache, row}, kUnsupported,
+                 "mode ring along axis 1");
+  expect_refused(OneNode("TensorScatter", 24), {cache, reals({1, 1}, {1})}, kUnsupported,
+                 "mode linear along axis 1 of f32[1, 3, 1], updates f32[1, 1]");
 }
 
 TEST(OnnxIndices, UpdatesOfOnePlaceCombine) {
@@ -365,6 +733,19 @@ TEST(OnnxOrder, PlacesOfExtremes) {
                   .run({x})[0]
                   .same_bits(whole({2}, {2, 0})));
   EXPECT_TRUE(OneNode("ArgMin", 13).run({x})[0].same_bits(whole({1, 3}, {0, 1, 1})));
+}
+
+// Narrow numbers are compared in a wider type; the place is found along any axis.
+TEST(OnnxOrder, PlacesOfBytes) {
+  const Tensor bytes = Tensor::from<std::int8_t>({2, 3}, {-3, 4, 4, -5, -6, 1});
+  EXPECT_TRUE(OneNode("ArgMax", 13)
+                  .integer("axis", 1)
+                  .integer("select_last_index", 1)
+                  .run({bytes})[0]
+                  .same_bits(whole({2, 1}, {2, 2})));
+  const auto least = OneNode("TopK", 11).integer("largest", 0).run({bytes, whole({1}, {2})}, 2);
+  EXPECT_TRUE(least[0].same_bits(Tensor::from<std::int8_t>({2, 2}, {-3, 4, -6, -5})));
+  EXPECT_TRUE(least[1].same_bits(whole({2, 2}, {0, 1, 1, 0})));
 }
 
 TEST(OnnxOrder, TopKOfEveryVersion) {
@@ -410,6 +791,71 @@ TEST(OnnxAttention, MasksMeetEachOther) {
   expect_near(with_past[2], reals({1, 1, 5, 1}, {16, 1, 2, 4, 8}));
 }
 
+// The parts that are written out for the scores give what the op gives, whatever masks there are and
+// however many queries share a head of keys.
+TEST(OnnxAttention, WithScoresIsTheSame) {
+  const auto drawn = [](const Shape& shape, float turn) {
+    return Tensor::generate<float>(shape, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::sin(turn * static_cast<float>(i + 1));
+    });
+  };
+  const Tensor q = drawn({2, 4, 3, 2}, 1), k = drawn({2, 2, 5, 2}, 2), v = drawn({2, 2, 5, 3}, 3);
+  const Tensor seen = truths({3, 5}, {true, false, true, true, true, true, true, false, true, false,
+                                      true, true, true, false, true});
+  const Tensor more = drawn({3, 5}, 4), one = reals({3, 1}, {1, 2, 3}), all = truths({}, {true});
+  const Tensor valid = whole({2}, {3, 4});
+  for (const std::optional<Tensor>& mask :
+       {std::optional<Tensor>(), {seen}, {more}, {one}, {all}})
+    for (const std::optional<Tensor>& counts : {std::optional<Tensor>(), {valid}})
+      for (const std::int64_t causal : {0, 1}) {
+        const auto run = [&](int outputs) {
+          return OneNode("Attention", 24)
+              .integer("is_causal", causal)
+              .run({q, k, v, mask, std::nullopt, std::nullopt, counts}, outputs);
+        };
+        const auto whole_op = run(1), by_parts = run(4);
+        expect_near(by_parts[0], whole_op[0]);
+        EXPECT_EQ(by_parts[3].shape(), (Shape{2, 4, 3, 5}));
+      }
+}
+
+// Zero queries again: the mean of the values that are seen.
+TEST(OnnxAttention, MasksOfNumbersMeetCounts) {
+  const Tensor q = Tensor::zeros({Dtype::kF32, {1, 1, 2, 1}});
+  const Tensor k = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
+  const Tensor v = reals({1, 1, 4, 1}, {1, 2, 4, 8});
+  const auto means = [&](const std::optional<Tensor>& mask, const std::optional<Tensor>& counts) {
+    return OneNode("Attention", 24).run({q, k, v, mask, std::nullopt, std::nullopt, counts})[0];
+  };
+  const Tensor three = whole({1}, {3}), hides = reals({1, 4}, {0, -kInf, 0, 0});
+  expect_near(means(hides, three), reals({1, 1, 2, 1}, {2.5f, 2.5f}));
+  const Tensor seen = truths({1, 4}, {true, false, true, true});
+  expect_near(means(seen, three), reals({1, 1, 2, 1}, {2.5f, 2.5f}));
+  // A mask of one column is one of all keys.
+  expect_near(means(truths({2, 1}, {true, true}), {}), reals({1, 1, 2, 1}, {3.75f, 3.75f}));
+  // As many keys as queries, in order.
+  const Tensor queries = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
+  expect_near(OneNode("Attention", 24).integer("is_causal", 1).run({queries, k, v})[0],
+              reals({1, 1, 4, 1}, {1, 1.5f, 7.0f / 3, 3.75f}));
+  // A scale of 0 weighs all keys alike.
+  const Tensor far = reals({1, 1, 4, 1}, {-9, 9, 0, 5});
+  expect_near(OneNode("Attention", 24).real("scale", 0).run({far, far, v})[0],
+              reals({1, 1, 4, 1}, {3.75f, 3.75f, 3.75f, 3.75f}));
+}
+
+TEST(OnnxAttention, WidthsSplitIntoHeads) {
+  const Tensor x = Tensor::zeros({Dtype::kF32, {1, 2, 4}});
+  for (const auto& [queries, keys] : {std::pair{3, 2}, {2, 3}, {0, 2}, {2, 0}})
+    expect_refused(OneNode("Attention", 23).integer("q_num_heads", queries).integer("kv_num_heads", keys),
+                   {x, x, x}, ErrorCode::kShape, "f32[1, 2, 4] does not split into");
+  const Tensor angles = reals({1, 2, 1}, {0, 0});
+  expect_refused(OneNode("RotaryEmbedding", 23).integer("num_heads", 3), {x, angles, angles},
+                 ErrorCode::kShape, "f32[1, 2, 4] does not split into 3 heads");
+  expect_refused(OneNode("RotaryEmbedding", 23).integer("num_heads", 2),
+                 {x, reals({2, 1}, {0, 0}), reals({2, 1}, {0, 0})}, ErrorCode::kShape,
+                 "expected angles for every position, got f32[2, 1]");
+}
+
 TEST(OnnxAttention, ScoresOfEveryStage) {
   const Tensor q = reals({1, 1, 1, 1}, {1}), k = reals({1, 1, 2, 1}, {1, 3});
   const Tensor mask = reals({1, 2}, {0, 1});
@@ -447,7 +893,65 @@ TEST(OnnxRotaryEmbedding, TurnsAPartOfEveryHead) {
               reals({1, 1, 6}, {-2, 1, 3, -5, 4, 6}));
 }
 
+// A table of more angles than are used, by the numbers of the places; four dimensions have their
+// heads before the places.
+TEST(OnnxRotaryEmbedding, TakesAnglesOfATable) {
+  const Tensor x = reals({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Tensor cos = reals({3, 2}, {1, 9, 0, 9, -1, 9}), sin = reals({3, 2}, {0, 9, 1, 9, 0, 9});
+  const Tensor places = whole({1, 2}, {2, 1});
+  const auto turned = [&](const Tensor& rows) {
+    OneNode node("RotaryEmbedding", 23);
+    node.integer("rotary_embedding_dim", 2);
+    if (rows.shape().rank() == 3) node.integer("num_heads", 1);
+    return node.run({rows, cos, sin, places})[0];
+  };
+  expect_near(turned(x), reals({1, 2, 4}, {-1, -2, 3, 4, -6, 5, 7, 8}));
+  expect_near(turned(x.reshape({1, 1, 2, 4})), reals({1, 1, 2, 4}, {-1, -2, 3, 4, -6, 5, 7, 8}));
+}
+
 // ---- chance and optimisers
+
+// Before version 7, a dropout was one of training unless it said that it is a test.
+TEST(OnnxChance, OldDropoutsTrain) {
+  const Tensor x = Tensor::generate<float>(
+      {64}, [](std::span<float> out) { std::fill(out.begin(), out.end(), 1.0f); });
+  const Tensor dropped = OneNode("Dropout", 6).run({x})[0];
+  const auto values = dropped.values<float>();
+  EXPECT_GT(std::count(values.begin(), values.end(), 0.0f), 0);
+  EXPECT_GT(std::count(values.begin(), values.end(), 2.0f), 0);
+  EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f) +
+                std::count(values.begin(), values.end(), 2.0f),
+            64);
+  EXPECT_TRUE(OneNode("Dropout", 6).integer("is_test", 1).run({x})[0].same_bits(x));
+  // Later ones have the same share if they name none, and their own numbers by their seed.
+  const auto trained = [&](std::int64_t seed) {
+    return OneNode("Dropout", 13).integer("seed", seed).run(
+        {x, std::nullopt, truths({}, {true})}, 2)[0];
+  };
+  const Tensor first = trained(1);
+  EXPECT_EQ(std::count(first.values<float>().begin(), first.values<float>().end(), 0.0f) +
+                std::count(first.values<float>().begin(), first.values<float>().end(), 2.0f),
+            64);
+  EXPECT_TRUE(first.same_bits(trained(1)));
+  EXPECT_FALSE(first.same_bits(trained(2)));
+  for (const float ratio : {-0.5f, 1.0f})
+    expect_refused(OneNode("Dropout", 13), {x, reals({}, {ratio}), truths({}, {true})},
+                   ErrorCode::kUnsupported, "a dropout ratio of");
+  expect_refused(OneNode("Dropout", 13), {x, reals({}, {0.5f}), truths({2}, {true, true})},
+                 ErrorCode::kDtype, "input 2 is bool[2], expected one bool");
+}
+
+// Seeds are of f32: those between two whole numbers differ, too.
+TEST(OnnxChance, SeedsAreNumbersOfAnySize) {
+  const auto draw = [](float seed) {
+    return OneNode("RandomNormalLike", 22)
+        .real("seed", seed)
+        .integer("dtype", ::onnx::TensorProto::DOUBLE)
+        .run({Tensor::zeros({Dtype::kF32, {4}})})[0];
+  };
+  EXPECT_FALSE(draw(0.25f).same_bits(draw(0.5f)));
+  EXPECT_EQ(draw(1).dtype(), Dtype::kF64);
+}
 
 TEST(OnnxChance, AMaskSaysWhatWasDropped) {
   const Tensor x = reals({8}, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -536,6 +1040,15 @@ TEST(OnnxChance, AMaskIsOfBoolsSinceVersionTen) {
     EXPECT_TRUE(y[1].same_bits(reals({2}, {1, 1}))) << version;
   }
   EXPECT_TRUE(OneNode("Dropout", 10).run({x}, 2)[1].same_bits(truths({2}, {true, true})));
+}
+
+TEST(OnnxOptimizers, TakeAsManyStatesAsParameters) {
+  const Tensor x = reals({1}, {1});
+  expect_refused(OneNode("Adagrad", 1, "ai.onnx.preview.training"),
+                 {reals({}, {1}), whole({}, {0}), x, x}, ErrorCode::kFormat,
+                 "2 inputs after R and T, expected a multiple of 3", 2);
+  expect_refused(OneNode("Adagrad", 1, "ai.onnx.preview.training"), {reals({}, {1})},
+                 ErrorCode::kFormat, "expected 2 or more inputs, got 1", 2);
 }
 
 TEST(OnnxOptimizers, ParametersShrinkAfterTheStep) {

@@ -205,11 +205,13 @@ Value crop(const Node& node, Value x, Padding& padding) {
   return x;
 }
 
-// A bool cannot be padded with a number: true becomes 1 of u8.
+// The op pad takes neither bools nor bytes: they go through i32.
 Value pad_with(Value x, const Padding& padding, double value) {
   const Numbers none(x.rank(), 0);
-  if (x.dtype() != Dtype::kBool) return pad(x, padding.low, padding.high, none, value);
-  return cast(pad(cast(x, Dtype::kU8), padding.low, padding.high, none, value), Dtype::kBool);
+  const Dtype dtype = x.dtype();
+  if (dtype != Dtype::kBool && dtype != Dtype::kU8 && dtype != Dtype::kI8)
+    return pad(x, padding.low, padding.high, none, value);
+  return cast(pad(cast(x, Dtype::kI32), padding.low, padding.high, none, value), dtype);
 }
 
 Values import_pad(Node& node) {
