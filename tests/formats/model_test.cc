@@ -261,11 +261,11 @@ TEST(Model, OfSeveralInputsAndOutputsComesBack) {
 // Parameters are not of an example: its inputs are, and what is computed of them. The largest value
 // counts twice, as a body might make another one of its size.
 TEST(Model, HasAnExampleOfSoManyBytes) {
-  const Function f =
-      trace("f", {{"w", {Dtype::kF32, {1000}}}, {"x", {Dtype::kF32, {2}}}, {"n", {Dtype::kI32, {3}}}},
-            [](std::span<const Value> in) {
-              return std::vector<Value>{cast(in[1], Dtype::kF64), in[2]};
-            });
+  const Function f = trace(
+      "f", {{"w", {Dtype::kF32, {1000}}}, {"x", {Dtype::kF32, {2}}}, {"n", {Dtype::kI32, {3}}}},
+      [](std::span<const Value> in) {
+        return std::vector<Value>{cast(in[1], Dtype::kF64), in[2]};
+      });
   const Model model{f, {{"w", Tensor::zeros({Dtype::kF32, {1000}})}}, ""};
   EXPECT_EQ(example_bytes(model), 8u + 12u + 16u + 16u);
 }
@@ -387,18 +387,18 @@ TEST(PredictByName, NamesWhatDoesNotFit) {
 TEST(PredictByName, NamesTheFirstOfManyInputs) {
   std::vector<Input> inputs;
   for (int i = 0; i < 10; ++i) inputs.push_back({fmt::format("x{}", i), {Dtype::kF32, {}}});
-  const Model model{trace("many", inputs,
-                          [](std::span<const Value> in) {
-                            return std::vector<Value>{in[0] + in[9]};
-                          }),
-                    {},
-                    ""};
+  const Model model{
+      trace("many", inputs,
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] + in[9]}; }),
+      {},
+      ""};
   expect_error(ErrorCode::kInvalidArgument,
                "'many' takes 'x0' f32[], 'x1' f32[], 'x2' f32[], 'x3' f32[], 'x4' f32[], 'x5' "
                "f32[], 'x6' f32[], 'x7' f32[], and 2 more; missing: 'x0', 'x1', 'x2', 'x3', 'x4', "
                "'x5', 'x6', 'x7', and 2 more",
                [&] { predict(model, Params{}); });
-  expect_error(ErrorCode::kInvalidArgument, "and 2 more and gives 1 output; expected a model of one",
+  expect_error(ErrorCode::kInvalidArgument,
+               "and 2 more and gives 1 output; expected a model of one",
                [&] { data_input(model); });
 }
 

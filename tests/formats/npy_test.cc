@@ -142,7 +142,10 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   expect(ErrorCode::kUnsupported, "has version 4.0", "\x93NUMPY\4\0\0\0"s);
   expect(ErrorCode::kUnsupported, "has version 1.1", "\x93NUMPY\1\1\0\0"s);
   EXPECT_EQ(parse_text(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()}" +
-                               std::string(9'947, ' '), "x")).elements(), 1);
+                                   std::string(9'947, ' '),
+                               "x"))
+                .elements(),
+            1);
   expect(ErrorCode::kUnsupported, "a header of 10001 bytes, at most 10000",
          file_of(std::string(10'001, ' ')));
   expect(ErrorCode::kUnsupported, "a header of 4294967295 bytes", "\x93NUMPY\2\0\xff\xff\xff\xff"s);
@@ -161,8 +164,7 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   expect(ErrorCode::kUnsupported, "elements of type ''", header("''", "(2,)"));
   expect(ErrorCode::kUnsupported, "elements of type '!u1'", header("'!u1'", "(2,)"));
   expect(ErrorCode::kFormat, "expected :, got", file_of("{'descr' '|u1'}"));
-  expect(ErrorCode::kFormat, "expected }, got '\\x27fortran",
-         file_of("{'descr': '|u1' 'fortran"));
+  expect(ErrorCode::kFormat, "expected }, got '\\x27fortran", file_of("{'descr': '|u1' 'fortran"));
   expect(ErrorCode::kFormat, "expected ), got '2), }'", header("'|u1'", "(1 2)"));
   expect(ErrorCode::kFormat, "the header lacks", file_of("{}"));
   for (const char* lacking :
@@ -260,9 +262,9 @@ TEST(Npz, ReadsEntriesWithComments) {
   second.offset = first.size();
   const std::string directory = record + "PK\1\2" + second.text();
   const std::string entries = first + zip_entry("y.npy", kArray);
-  const Params arrays = parse_archive(entries + directory + "PK\5\6" + little(0, 4) +
-                                      little(2, 2) + little(2, 2) + little(directory.size(), 4) +
-                                      little(entries.size(), 4) + little(0, 2));
+  const Params arrays =
+      parse_archive(entries + directory + "PK\5\6" + little(0, 4) + little(2, 2) + little(2, 2) +
+                    little(directory.size(), 4) + little(entries.size(), 4) + little(0, 2));
   EXPECT_EQ(arrays.names(), (std::vector<std::string>{"x", "y"}));
 }
 
@@ -424,9 +426,8 @@ TEST(NpzFault, RefusesWhatIsNoArchive) {
     expect_error(ErrorCode::kUnsupported, "is one of several parts", [&] { parse_archive(part); });
   }
   const std::string locator = "PK\6\7"s + little(0, 4) + little(0, 8) + little(1, 4);
-  expect_error(ErrorCode::kFormat, "has no ZIP64 record where its locator points", [&] {
-    parse_archive(std::string(file).insert(file.size() - 22, locator));
-  });
+  expect_error(ErrorCode::kFormat, "has no ZIP64 record where its locator points",
+               [&] { parse_archive(std::string(file).insert(file.size() - 22, locator)); });
   expect_error(ErrorCode::kIo, "No such file", [] { load_npz(kFolder + "none.npz"); });
 }
 
@@ -443,9 +444,8 @@ TEST(NpzFault, RefusesMoreArraysThanItReads) {
   EXPECT_EQ(parse_archive(zip_archive(entries, records)).size(), kMaxNpzCount);
   records.push_back(good_record());
   records.back().offset = entries.size();
-  expect_error(ErrorCode::kUnsupported, "has 16385 arrays, at most 16384 are supported", [&] {
-    parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records));
-  });
+  expect_error(ErrorCode::kUnsupported, "has 16385 arrays, at most 16384 are supported",
+               [&] { parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records)); });
 }
 
 TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {

@@ -155,8 +155,8 @@ TEST(HuggingFace, HasTheDefaultsOfTransformers) {
     folder.erase(key);
     folder.expect_refused(ErrorCode::kFormat, why);
   }
-  for (const auto& [key, got] : {std::pair{"attention_bias", "false and true"},
-                                 std::pair{"mlp_bias", "true and false"}}) {
+  for (const auto& [key, got] :
+       {std::pair{"attention_bias", "false and true"}, std::pair{"mlp_bias", "true and false"}}) {
     Changed folder("llama-f16");
     folder.erase(key);
     folder.expect_refused(ErrorCode::kUnsupported, got);
@@ -194,15 +194,16 @@ TEST(HuggingFace, ScalesTheRotation) {
     Changed folder("llama");
     folder.set(key, scaling);
     const Model model = load_huggingface(folder.path());
-    EXPECT_EQ(nn::Gpt::from_config(model.config).rotary_scaling, (nn::RotaryScaling{4.5, 2, 8, 32}));
+    EXPECT_EQ(nn::Gpt::from_config(model.config).rotary_scaling,
+              (nn::RotaryScaling{4.5, 2, 8, 32}));
     const testing::TemporaryFolder out;
     save_huggingface(out.path(), model);
     EXPECT_EQ(load_huggingface(out.path()).config, model.config);
   }
 }
 
-// The logits of 8192 tokens take 313 MiB, and the largest value counts twice: those of twice as many
-// are more than an example may have. The length is halved from 65536 on.
+// The logits of 8192 tokens take 313 MiB, and the largest value counts twice: those of twice as
+// many are more than an example may have. The length is halved from 65536 on.
 TEST(HuggingFace, TakesAsManyTokensAsFit) {
   nn::Gpt net = nn::llama_shaped();
   net.vocabulary = 10'000;
@@ -449,7 +450,8 @@ TEST(HuggingFace, WritesNoOtherModels) {
       EXPECT_NE(std::string_view(error.what()).find(why), std::string_view::npos) << error.what();
     }
   };
-  refuses("expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'mlp'");
+  refuses(
+      "expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'mlp'");
   for (const char* config : {"", "{\"model\":1}", "{\"model\":\"gpt\",\"width\":-1}"}) {
     other.config = config;
     refuses("expected a transformer (gpt) to write as a Hugging Face folder, got ");

@@ -359,6 +359,33 @@ TEST(SeveralInputs, NameWhatIsMissingOrDoesNotFit) {
   expect(ErrorCode::kShape, "input 'h': f32[2, 4] does not fit its declaration", inputs);
 }
 
+// An input may be declared without dimensions: its own are those that it has.
+TEST(SeveralInputs, MayHaveAnyRank) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = "x" + std::to_string(i);
+    add_input(graph, name, kFloat, {});
+    graph.mutable_input(i)->mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  add_node(graph, "Add", {"x0", "x9"}, {"y"});
+  add_output(graph, "y");
+  const ModelFile file(model);
+  expect_error(ErrorCode::kNotFound, "all dimensions of input 'x0'",
+               [&] { load_onnx_model(file.path()); });
+  Params inputs;
+  expect_error(
+      ErrorCode::kInvalidArgument,
+      "'x6' of any rank, 'x7' of any rank, and 2 more; missing: 'x0', 'x1', 'x2', 'x3', 'x4', "
+      "'x5', 'x6', 'x7', and 2 more",
+      [&] { load_onnx_model_for(file.path(), inputs); });
+  for (int i = 0; i < 10; ++i)
+    inputs.set("x" + std::to_string(i),
+               Tensor::from<float>({2}, {static_cast<float>(i), static_cast<float>(2 * i)}));
+  EXPECT_TRUE(predict(load_onnx_model_for(file.path(), inputs), inputs)[0].same_bits(
+      Tensor::from<float>({2}, {9, 18})));
+}
+
 TEST(SeveralInputs, AreSavedAndLoaded) {
   const ModelFile file(bert(16, 40, 12));
   const Model model = load_onnx_model(file.path(), {{"sequence", 5}});

@@ -81,7 +81,8 @@ TEST_F(External, NothingOutsideOfTheFile) {
           "are outside of its");
   refused(model_with("weights", "0", "4"), ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
   refused(model_with("weights", "0", "12"), ErrorCode::kFormat, "f32[2] has 12 bytes, expected 8");
-  refused(model_with("weights", "-4"), ErrorCode::kFormat, "is not a number of bytes");
+  for (const char* offset : {"-4", "4x", "0x4", " 4"})
+    refused(model_with("weights", offset), ErrorCode::kFormat, "is not a number of bytes");
 }
 
 TEST_F(External, NeverFromMemory) {

@@ -127,6 +127,45 @@ TEST(Functions, HaveTheirOwnVersion) {
   EXPECT_EQ(numbers(import(model), {x}), (std::vector<float>{0.5f, 0.5f}));
 }
 
+// An attribute that a call passes on, though it was not given one, has the default of the operator;
+// an input that was left out is so in what the function calls.
+TEST(Functions, PassOnWhatTheyWereNotGiven) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  add_leaky(model).add_input("unused");
+  ::onnx::FunctionProto& outer = *model.add_functions();
+  outer.set_name("Outer");
+  outer.set_domain("own");
+  outer.add_input("a");
+  outer.add_input("none");
+  outer.add_output("c");
+  outer.add_attribute("s");
+  auto& inner = add_node(outer, "Leaky", {"a", "none"}, {"c"});
+  inner.set_domain("own");
+  add_attribute(inner, "slope", ::onnx::AttributeProto::FLOAT).set_ref_attr_name("s");
+  add_node(*model.mutable_graph(), "Outer", {"x"}, {"y"}).set_domain("own");
+  EXPECT_NEAR(numbers(import(model), {kX})[0], -0.08f, 1e-6);
+}
+
+// F0 calls F1, F1 calls F2, ...
+TEST(Functions, InFunctionsEndSomewhere) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  for (int i = 0; i < 70; ++i) {
+    ::onnx::FunctionProto& f = *model.add_functions();
+    f.set_name("F" + std::to_string(i));
+    f.set_domain("own");
+    f.add_input("x");
+    f.add_output("y");
+    f.add_opset_import()->set_version(18);
+    if (i == 69)
+      add_node(f, "Relu", {"x"}, {"y"});
+    else
+      add_node(f, "F" + std::to_string(i + 1), {"x"}, {"y"}).set_domain("own");
+  }
+  add_node(*model.mutable_graph(), "F0", {"x"}, {"y"}).set_domain("own");
+  expect_error(ErrorCode::kUnsupported, "graphs and functions are nested more than 64 levels deep",
+               [&] { import(model); });
+}
+
 TEST(Functions, TakeNoMoreThanTheirInputs) {
   ::onnx::ModelProto model = model_with_own_domain();
   add_leaky(model);

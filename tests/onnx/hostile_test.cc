@@ -108,6 +108,11 @@ TEST(Hostile, NarrowElementsAreInRange) {
   tensor.set_data_type(::onnx::TensorProto::FLOAT16);
   tensor.set_int32_data(0, 65'536);
   expect_error(ErrorCode::kFormat, "65536 does not fit 16 bits", [&] { import(model); });
+  tensor.set_int32_data(0, -1);
+  expect_error(ErrorCode::kFormat, "-1 does not fit 16 bits", [&] { import(model); });
+  tensor.set_data_type(::onnx::TensorProto::INT8);
+  tensor.set_int32_data(0, -129);
+  expect_error(ErrorCode::kFormat, "the element -129 does not fit i8", [&] { import(model); });
 }
 
 TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
@@ -183,6 +188,18 @@ TEST(Hostile, VersionsBeyondThoseThatAreKnownAreRefused) {
   add_node(*model.mutable_graph(), "Relu", {"x"}, {"y"});
   add_output(*model.mutable_graph(), "y");
   expect_error(ErrorCode::kUnsupported, "version 99", [&] { import(model); });
+}
+
+TEST(Hostile, AModelHasOneGraphAndItsFunctionsOnce) {
+  const std::string model = empty_model().SerializeAsString();
+  expect_error(ErrorCode::kFormat, "it has two graphs",
+               [&] { onnx::parse_onnx(bytes_of(model + model)); });
+  ::onnx::ModelProto twice = empty_model();
+  for (int i = 0; i < 2; ++i) {
+    twice.add_functions()->set_name("F");
+    twice.mutable_functions(i)->set_domain("own");
+  }
+  expect_error(ErrorCode::kFormat, "duplicate function 'F'", [&] { import(twice); });
 }
 
 TEST(Hostile, WhatIsNoModelIsSaidSo) {

@@ -96,6 +96,43 @@ TEST(Import, FloatingInitializersAreParametersAndIntegersConstants) {
             (std::vector<float>{20, -300}));
 }
 
+// Modules on the way to a node give its layer; a name that goes on like its list's is of no list,
+// and names that are too long say nothing.
+TEST(Import, LayersAreNamedByTheModulesAroundThem) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_node(graph, "Neg", {"x"}, {"a"}, "/net/network/Neg");
+  add_node(graph, "Exp", {"a"}, {"b"}, "/net/net.1/Exp");
+  add_node(graph, "Tanh", {"b"}, {"c"}, "/" + std::string(200, 'n') + "/Tanh");
+  add_output(graph, "c");
+  const onnx::Imported imported = import(model);
+  std::vector<std::string> scopes;
+  for (const Node& node : imported.function.nodes()) scopes.push_back(node.scope);
+  EXPECT_EQ(scopes, (std::vector<std::string>{"net.network", "net.1", ""}));
+}
+
+TEST(Import, TheDefaultDomainHasTwoNames) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  auto& node = add_node(graph, "Neg", {"x"}, {"y"});
+  node.set_domain("ai.onnx");
+  add_output(graph, "y");
+  EXPECT_EQ(numbers(import(model), {Tensor::from<float>({2}, {1, -2})}),
+            (std::vector<float>{-1, 2}));
+}
+
+TEST(Import, OutputsAreThoseThatAnOperatorHas) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_node(graph, "Neg", {"x"}, {"y", "z"}, "n");
+  add_output(graph, "z");
+  expect_error(ErrorCode::kFormat, "Neg 'n': this operator has no output 1",
+               [&] { import(model); });
+}
+
 // Bits of 16 come as whole numbers, one to an element.
 TEST(Import, WeightsOf16BitsMayBeWholeNumbers) {
   ::onnx::ModelProto model = empty_model();
@@ -105,6 +142,8 @@ TEST(Import, WeightsOf16BitsMayBeWholeNumbers) {
   auto& narrow = add_initializer(graph, "narrow", ::onnx::TensorProto::BFLOAT16, {2});
   for (const int bits : {0x3f80, 0xc080}) narrow.add_int32_data(bits);
   add_initializer(graph, "wide", ::onnx::TensorProto::DOUBLE, {1}).add_double_data(0.1);
+  auto& bytes = add_initializer(graph, "bytes", ::onnx::TensorProto::INT8, {2});
+  for (const int byte : {-128, 127}) bytes.add_int32_data(byte);
   add_input(graph, "x", kFloat, {"1"});
   add_node(graph, "Identity", {"x"}, {"y"});
   add_output(graph, "y");
@@ -113,6 +152,7 @@ TEST(Import, WeightsOf16BitsMayBeWholeNumbers) {
   EXPECT_EQ(params.at("halves").values<F16>()[1].bits, 0xc400);
   EXPECT_EQ(params.at("narrow").values<Bf16>()[1].bits, 0xc080);
   EXPECT_EQ(params.at("wide").values<double>()[0], 0.1);
+  EXPECT_TRUE(params.at("bytes").same_bits(Tensor::from<std::int8_t>({2}, {-128, 127})));
 }
 
 TEST(Import, RefusesSparseWeights) {

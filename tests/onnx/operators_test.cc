@@ -256,8 +256,9 @@ TEST(OnnxEinsum, StretchesOnes) {
     const Tensor &a = turned ? square : column, &b = turned ? column : square;
     EXPECT_TRUE(node.run({a, b})[0].same_bits(reals({2, 2}, {1, 2, 30, 40})));
   }
-  expect_refused(OneNode("Einsum", 12).text("equation", "ij,jk"), {square, reals({3, 1}, {1, 2, 3})},
-                 ErrorCode::kShape, "dimensions of sizes 2 and 3 share a name");
+  expect_refused(OneNode("Einsum", 12).text("equation", "ij,jk"),
+                 {square, reals({3, 1}, {1, 2, 3})}, ErrorCode::kShape,
+                 "dimensions of sizes 2 and 3 share a name");
   // Capital letters come before small ones.
   EXPECT_TRUE(OneNode("Einsum", 12)
                   .text("equation", "aB")
@@ -298,8 +299,9 @@ TEST(OnnxArithmetic, BitsAreTurnedAround) {
   EXPECT_TRUE(OneNode("BitwiseNot", 18)
                   .run({Tensor::from<std::uint8_t>({3}, {0, 1, 255})})[0]
                   .same_bits(Tensor::from<std::uint8_t>({3}, {255, 254, 0})));
-  EXPECT_TRUE(
-      OneNode("BitwiseNot", 18).run({narrow({3}, {0, 5, -1})})[0].same_bits(narrow({3}, {-1, -6, 0})));
+  EXPECT_TRUE(OneNode("BitwiseNot", 18)
+                  .run({narrow({3}, {0, 5, -1})})[0]
+                  .same_bits(narrow({3}, {-1, -6, 0})));
 }
 
 // An odd number that f32 does not hold, and a sum that it does not hold either.
@@ -307,13 +309,13 @@ TEST(OnnxArithmetic, PowersAreOfF64WhereAnOperandIs) {
   EXPECT_TRUE(OneNode("Pow", 15)
                   .run({reals({1}, {-1}), Tensor::from<double>({1}, {16777217})})[0]
                   .same_bits(reals({1}, {-1})));
-  EXPECT_TRUE(OneNode("Pow", 15)
-                  .run({narrow({1}, {4097}), reals({1}, {2})})[0]
-                  .same_bits(narrow({1}, {16785409})));
+  EXPECT_TRUE(OneNode("Pow", 15).run({narrow({1}, {4097}), reals({1}, {2})})[0].same_bits(
+      narrow({1}, {16785409})));
 }
 
 TEST(OnnxActivations, AreOfIntegersToo) {
-  EXPECT_TRUE(OneNode("Relu", 14).run({narrow({3}, {-2, 0, 3})})[0].same_bits(narrow({3}, {0, 0, 3})));
+  EXPECT_TRUE(
+      OneNode("Relu", 14).run({narrow({3}, {-2, 0, 3})})[0].same_bits(narrow({3}, {0, 0, 3})));
 }
 
 TEST(OnnxActivations, AGeluHasTwoForms) {
@@ -381,7 +383,8 @@ TEST(OnnxShapes, ASqueezeWithoutAxesTakesEveryOne) {
 
 TEST(OnnxShapes, AreRefusedWhereTheyDoNotFit) {
   constexpr ErrorCode kShape = ErrorCode::kShape;
-  const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6}), image = Tensor::zeros({Dtype::kF32, {1, 6, 3, 4}});
+  const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6}),
+               image = Tensor::zeros({Dtype::kF32, {1, 6, 3, 4}});
   expect_refused(OneNode("Reshape", 14), {x, whole({3}, {2, 3, 0})}, kShape,
                  "dimension 2 of [2, 3, 0] copies one that f32[2, 3] does not have");
   expect_refused(OneNode("Reshape", 14), {x, whole({3}, {-1, 3, -1})}, kShape,
@@ -392,7 +395,8 @@ TEST(OnnxShapes, AreRefusedWhereTheyDoNotFit) {
                  "axis -3 is outside of rank 2");
   expect_refused(OneNode("Squeeze", 13), {x, whole({1}, {0})}, kShape,
                  "dimension 0 of f32[2, 3] is not 1");
-  expect_refused(OneNode("Unsqueeze", 13), {x, whole({2}, {0, 0})}, kShape, "duplicate axis: [0, 0]");
+  expect_refused(OneNode("Unsqueeze", 13), {x, whole({2}, {0, 0})}, kShape,
+                 "duplicate axis: [0, 0]");
   expect_refused(OneNode("Unsqueeze", 13), {x}, ErrorCode::kFormat, "axes are missing");
   expect_refused(OneNode("Tile", 13), {x, whole({1}, {2})}, kShape, "1 repeats for f32[2, 3]");
   for (const char* op : {"DepthToSpace", "SpaceToDepth"})
@@ -433,8 +437,8 @@ TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
     expect_refused(OneNode("Split", 13), {x, split}, kShape, sizes, 2);
   expect_refused(OneNode("Split", 18).integer("num_outputs", 3), {x}, ErrorCode::kFormat,
                  "num_outputs is 3, but the node has 2 outputs", 2);
-  const auto slice = [&](const Tensor& ends, const Tensor& axes, const Tensor& steps, ErrorCode code,
-                         std::string_view why) {
+  const auto slice = [&](const Tensor& ends, const Tensor& axes, const Tensor& steps,
+                         ErrorCode code, std::string_view why) {
     expect_refused(OneNode("Slice", 13), {x, whole({1}, {0}), ends, axes, steps}, code, why);
   };
   const Tensor zero = whole({1}, {0}), one = whole({1}, {1}), two = whole({2}, {1, 1});
@@ -446,10 +450,13 @@ TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
                        std::string_view why) {
     expect_refused(OneNode("Pad", 19).text("mode", mode), {of, pads}, code, why);
   };
-  pad(x, "mirror", two, ErrorCode::kUnsupported, "expected the mode constant, reflect, edge or wrap");
+  pad(x, "mirror", two, ErrorCode::kUnsupported,
+      "expected the mode constant, reflect, edge or wrap");
   pad(x, "constant", one, kShape, "1 pads for 1 axes");
-  pad(x, "constant", whole({2}, {(std::int64_t{1} << 40) + 1, 0}), kShape, "pads of more than 2^40");
-  pad(x, "constant", whole({2}, {0, -(std::int64_t{1} << 40) - 1}), kShape, "pads of more than 2^40");
+  pad(x, "constant", whole({2}, {(std::int64_t{1} << 40) + 1, 0}), kShape,
+      "pads of more than 2^40");
+  pad(x, "constant", whole({2}, {0, -(std::int64_t{1} << 40) - 1}), kShape,
+      "pads of more than 2^40");
   pad(x, "constant", whole({2}, {-3, -2}), kShape,
       "negative pads remove more than the dimension has");
   pad(none, "edge", two, kShape, "an empty dimension cannot be padded");
@@ -479,20 +486,24 @@ TEST(OnnxParts, APadMayGoAroundItsEnds) {
                   .real("value", 5)
                   .run({x})[0]
                   .same_bits(reals({4}, {5, 1, 2, 3})));
-  EXPECT_TRUE(
-      OneNode("Pad", 1).integers("paddings", {0, 1}).run({x})[0].same_bits(reals({4}, {1, 2, 3, 0})));
+  EXPECT_TRUE(OneNode("Pad", 1)
+                  .integers("paddings", {0, 1})
+                  .run({x})[0]
+                  .same_bits(reals({4}, {1, 2, 3, 0})));
 }
 
 TEST(OnnxReductions, OfBytesAndOfTruths) {
   const Tensor bytes = Tensor::from<std::int8_t>({3}, {-3, 4, -5});
-  EXPECT_TRUE(OneNode("ReduceMin", 18).integer("keepdims", 0).run({bytes})[0].same_bits(
-      Tensor::from<std::int8_t>({}, {-5})));
+  EXPECT_TRUE(OneNode("ReduceMin", 18)
+                  .integer("keepdims", 0)
+                  .run({bytes})[0]
+                  .same_bits(Tensor::from<std::int8_t>({}, {-5})));
   EXPECT_TRUE(OneNode("ReduceMax", 18)
                   .integer("keepdims", 0)
                   .run({Tensor::from<std::uint8_t>({2}, {200, 100})})[0]
                   .same_bits(Tensor::from<std::uint8_t>({}, {200})));
-  for (const auto& [op, of_both, of_none] : {std::tuple{"ReduceMax", true, false},
-                                             std::tuple{"ReduceMin", false, true}}) {
+  for (const auto& [op, of_both, of_none] :
+       {std::tuple{"ReduceMax", true, false}, std::tuple{"ReduceMin", false, true}}) {
     EXPECT_EQ(OneNode(op, 20).run({truths({2}, {true, false})})[0].item<bool>(), of_both);
     EXPECT_EQ(OneNode(op, 20).run({truths({0}, {})})[0].item<bool>(), of_none);
   }
@@ -596,10 +607,10 @@ TEST(OnnxNorms, AreRefusedWhereTheyDoNotFit) {
   expect_refused(OneNode("BatchNormalization", 7).integer("spatial", 0), {x, c, c, c, c},
                  ErrorCode::kUnsupported, "statistics of every element (spatial 0)");
   for (const std::int64_t groups : {0, 2})
-    expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", groups), {x, c, c}, kShape,
-                   "the channels of f32[1, 3, 1] do not split into");
-  expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", 1), {row, row, row}, kShape,
-                 "the channels of f32[2] do not split into 1 groups");
+    expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", groups), {x, c, c},
+                   kShape, "the channels of f32[1, 3, 1] do not split into");
+  expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", 1), {row, row, row},
+                 kShape, "the channels of f32[2] do not split into 1 groups");
   for (const std::int64_t size : {0, 1025})
     expect_refused(OneNode("LRN", 13).integer("size", size), {x}, ErrorCode::kUnsupported,
                    "a window of " + std::to_string(size) + " channels of f32[1, 3, 1]");
@@ -791,12 +802,13 @@ TEST(OnnxAttention, MasksMeetEachOther) {
   expect_near(with_past[2], reals({1, 1, 5, 1}, {16, 1, 2, 4, 8}));
 }
 
-// The parts that are written out for the scores give what the op gives, whatever masks there are and
-// however many queries share a head of keys.
+// The parts that are written out for the scores give what the op gives, whatever masks there are
+// and however many queries share a head of keys.
 TEST(OnnxAttention, WithScoresIsTheSame) {
   const auto drawn = [](const Shape& shape, float turn) {
     return Tensor::generate<float>(shape, [&](std::span<float> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::sin(turn * static_cast<float>(i + 1));
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = std::sin(turn * static_cast<float>(i + 1));
     });
   };
   const Tensor q = drawn({2, 4, 3, 2}, 1), k = drawn({2, 2, 5, 2}, 2), v = drawn({2, 2, 5, 3}, 3);
@@ -804,8 +816,7 @@ TEST(OnnxAttention, WithScoresIsTheSame) {
                                       true, true, true, false, true});
   const Tensor more = drawn({3, 5}, 4), one = reals({3, 1}, {1, 2, 3}), all = truths({}, {true});
   const Tensor valid = whole({2}, {3, 4});
-  for (const std::optional<Tensor>& mask :
-       {std::optional<Tensor>(), {seen}, {more}, {one}, {all}})
+  for (const std::optional<Tensor>& mask : {std::optional<Tensor>(), {seen}, {more}, {one}, {all}})
     for (const std::optional<Tensor>& counts : {std::optional<Tensor>(), {valid}})
       for (const std::int64_t causal : {0, 1}) {
         const auto run = [&](int outputs) {
@@ -846,8 +857,9 @@ TEST(OnnxAttention, MasksOfNumbersMeetCounts) {
 TEST(OnnxAttention, WidthsSplitIntoHeads) {
   const Tensor x = Tensor::zeros({Dtype::kF32, {1, 2, 4}});
   for (const auto& [queries, keys] : {std::pair{3, 2}, {2, 3}, {0, 2}, {2, 0}})
-    expect_refused(OneNode("Attention", 23).integer("q_num_heads", queries).integer("kv_num_heads", keys),
-                   {x, x, x}, ErrorCode::kShape, "f32[1, 2, 4] does not split into");
+    expect_refused(
+        OneNode("Attention", 23).integer("q_num_heads", queries).integer("kv_num_heads", keys),
+        {x, x, x}, ErrorCode::kShape, "f32[1, 2, 4] does not split into");
   const Tensor angles = reals({1, 2, 1}, {0, 0});
   expect_refused(OneNode("RotaryEmbedding", 23).integer("num_heads", 3), {x, angles, angles},
                  ErrorCode::kShape, "f32[1, 2, 4] does not split into 3 heads");
@@ -925,8 +937,9 @@ TEST(OnnxChance, OldDropoutsTrain) {
   EXPECT_TRUE(OneNode("Dropout", 6).integer("is_test", 1).run({x})[0].same_bits(x));
   // Later ones have the same share if they name none, and their own numbers by their seed.
   const auto trained = [&](std::int64_t seed) {
-    return OneNode("Dropout", 13).integer("seed", seed).run(
-        {x, std::nullopt, truths({}, {true})}, 2)[0];
+    return OneNode("Dropout", 13)
+        .integer("seed", seed)
+        .run({x, std::nullopt, truths({}, {true})}, 2)[0];
   };
   const Tensor first = trained(1);
   EXPECT_EQ(std::count(first.values<float>().begin(), first.values<float>().end(), 0.0f) +

@@ -133,6 +133,20 @@ TEST(OnnxExport, WritesDivisionsThatMeetNoZero) {
   EXPECT_EQ(by({3, 256}), std::vector<std::string>{"Div"});
 }
 
+// Numbers of rows that are known need no guard where all of them are rows.
+TEST(OnnxExport, WritesGathersOfKnownRows) {
+  const auto of = [](const Tensor& rows) {
+    return operators_of(trace("f", {{"x", {Dtype::kF32, {3, 2}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{gather(in[0], constant(in[0].builder(), rows))};
+    }));
+  };
+  const std::vector<std::string> plain{"Gather"};
+  EXPECT_EQ(of(Tensor::from<std::int32_t>({2}, {0, 2})), plain);
+  EXPECT_EQ(of(Tensor::from<std::int64_t>({2}, {2, 0})), plain);
+  EXPECT_GT(of(Tensor::from<std::int32_t>({2}, {0, -1})).size(), 1u);
+  EXPECT_GT(of(Tensor::from<std::int64_t>({2}, {3, 0})).size(), 1u);
+}
+
 // Nor does it define casts of numbers that a small integer cannot hold.
 TEST(OnnxExport, WritesCastsThatSaturate) {
   for (const Dtype to : {Dtype::kI8, Dtype::kU8})

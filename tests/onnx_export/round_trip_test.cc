@@ -174,6 +174,41 @@ TEST(OnnxRoundTrip, OfIndicesThatNameNoRow) {
                });
 }
 
+// Operands that are both repeated are so in the result: their sum is not one of rows.
+TEST(OnnxRoundTrip, OfOperandsThatAreBothRepeated) {
+  const Tensor a = random_tensor({Dtype::kF32, {2}}, Key(1));
+  const Tensor b = random_tensor({Dtype::kF32, {3, 1}}, Key(2));
+  const Tensor c = random_tensor({Dtype::kF32, {}}, Key(3));
+  expect_alike({{"a", a.type()}, {"b", b.type()}, {"c", c.type()}}, {a, b, c}, 0,
+               [](std::span<const Value> in) {
+                 const Value rows = broadcast(in[0], {3, 2});
+                 return std::vector<Value>{rows + rows, broadcast(in[0], {4, 3, 2}) * in[1],
+                                           broadcast(in[1], {3, 2}) - broadcast(in[2], {3, 2})};
+               });
+}
+
+// Rows, numbers and extremes of nothing are defined here, though not in ONNX.
+TEST(OnnxRoundTrip, OfNothing) {
+  const Tensor none = Tensor::zeros({Dtype::kF32, {0, 2}}),
+               whole = Tensor::zeros({Dtype::kI32, {0}});
+  const Tensor rows = Tensor::from<std::int32_t>({2}, {0, -1});
+  expect_alike({{"none", none.type()}, {"whole", whole.type()}, {"rows", rows.type()}},
+               {none, whole, rows}, 0, [](std::span<const Value> in) {
+                 return std::vector<Value>{gather(in[0], in[2]), reshape(in[0], {3, 0, 2}),
+                                           max(in[0], 0),        min(in[0], 0),
+                                           max(in[1], 0),        min(in[1], 0),
+                                           max(in[0], 1)};
+               });
+}
+
+// Between the elements of an axis of one there is nothing.
+TEST(OnnxRoundTrip, OfPadsBetweenElements) {
+  const Tensor x = random_tensor({Dtype::kF32, {1, 3}}, Key(1));
+  expect_alike({{"x", x.type()}}, {x}, 0, [](std::span<const Value> in) {
+    return std::vector<Value>{pad(in[0], {1, 0}, {0, 2}, {2, 1}, 7)};
+  });
+}
+
 TEST(OnnxRoundTrip, OfCastsBeyondASmallInteger) {
   const Tensor x = Tensor::from<float>({6}, {-1000, 1000, -128, 127, 255, -0.5f});
   expect_alike({{"x", x.type()}}, {x}, 0, [](std::span<const Value> in) {
