@@ -147,6 +147,23 @@ TEST(OnnxExport, WritesGathersOfKnownRows) {
   EXPECT_GT(of(Tensor::from<std::int64_t>({2}, {3, 0})).size(), 1u);
 }
 
+// Other runtimes read no row of none, and know no largest of no numbers.
+TEST(OnnxExport, WritesWhatIsOfNothingAsNumbers) {
+  const auto of = [](Value (*f)(Value)) {
+    return operators_of(trace("f", {{"x", {Dtype::kF32, {0, 2}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{f(in[0])};
+    }));
+  };
+  const std::vector<std::string> numbers{"ConstantOfShape"};
+  EXPECT_EQ(of([](Value x) { return max(x, 0); }), numbers);
+  EXPECT_EQ(of([](Value x) { return min(x, 0); }), numbers);
+  EXPECT_EQ(of([](Value x) {
+              return gather(x, constant(x.builder(), Tensor::from<std::int32_t>({1}, {0})));
+            }),
+            numbers);
+  EXPECT_EQ(of([](Value x) { return max(x, 1); }), std::vector<std::string>{"ReduceMax"});
+}
+
 // Nor does it define casts of numbers that a small integer cannot hold.
 TEST(OnnxExport, WritesCastsThatSaturate) {
   for (const Dtype to : {Dtype::kI8, Dtype::kU8})
