@@ -279,11 +279,9 @@ TEST(Npz, ReadsZerosThatArePackedAsFarAsTheyCanBe) {
   ZipRecord record{"x.npy", 0, packed.size(), array.size(), crc_of(array), 8};
   const std::string entries = zip_entry("x.npy", packed, 8);
   EXPECT_EQ(parse_archive(zip_archive(entries, {record})).at("x").shape(), Shape{kSize});
-  for (const std::size_t size : {array.size() - 1, array.size() + 1}) {
-    record.size = size;
-    expect_error(ErrorCode::kFormat, fmt::format("does not unpack to the {} bytes", size),
-                 [&] { parse_archive(zip_archive(entries, {record})); });
-  }
+  ++record.size;
+  expect_error(ErrorCode::kFormat, fmt::format("does not unpack to the {} bytes", record.size),
+               [&] { parse_archive(zip_archive(entries, {record})); });
 }
 
 TEST(Npz, ReadsZip64Records) {
