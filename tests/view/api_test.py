@@ -3,11 +3,13 @@
 import base64
 import json
 import math
+import os
 import pathlib
 import shlex
 import struct
 import subprocess
 import sys
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -319,6 +321,30 @@ class View(tool.ToolTest):
                 if path != "/":
                     self.assertEqual(answer.status, 404)
 
+    def test_a_request_has_its_method(self):
+        token = {"Authorization": f"Bearer {self.page.token}"}
+        for method, path, expected in (("GET", "/api/session", "expected the method POST"), ("PUT", "/api/forward", "expected the method POST"),
+                                       ("POST", "/api/run/events", "there is no request 'run/events'"),
+                                       ("POST", "/api/run/report", "there is no request 'run/report'"),
+                                       ("POST", "/", "expected the method GET")):
+            asked = urllib.request.Request(self.page.origin + path, method=method, headers=token, data=None if method == "GET" else b"{}")
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(asked, timeout=60)
+            self.assertEqual(refused.exception.code, 404 if "no request" in expected else 405)
+            self.assertIn(expected, refused.exception.read().decode())
+
+    def test_a_run_without_a_report_has_none(self):
+        (self.run_folder / "report.html").rename(self.run_folder / "kept.html")
+        asked = urllib.request.Request(f"{self.page.origin}/api/run/report?run=r0",
+                                       headers={"Authorization": f"Bearer {self.page.token}"})
+        try:
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(asked, timeout=60)
+            self.assertEqual(refused.exception.code, 404)
+            self.assertIn("the run has no report yet", refused.exception.read().decode())
+        finally:
+            (self.run_folder / "kept.html").rename(self.run_folder / "report.html")
+
     def test_hostile_requests_are_one_sentence(self):
         self.refused(404, "fly", {})
         self.refused(400, "graph", None, body=b"\xff\xfe{")
@@ -357,6 +383,28 @@ class View(tool.ToolTest):
 
 
 class Tool(tool.ToolTest):
+    def test_the_desktops_browser_is_given_the_address(self):
+        """Where there is a desktop, and unless it is told not to."""
+        told = self.folder / "told"
+        opener = self.folder / "xdg-open"
+        opener.write_text(f'#!/bin/sh\nprintf %s "$*" > {told}.part\nmv {told}.part {told}\n')
+        opener.chmod(0o755)
+        for desktop in ("DISPLAY", "WAYLAND_DISPLAY"):
+            environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+            environment |= {desktop: ":9", "PATH": f"{self.folder}:{os.environ['PATH']}"}
+            process = subprocess.Popen([tool.TOOL, "view", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       env=environment)
+            try:
+                url = process.stdout.readline().decode().strip()
+                while not told.exists():
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                self.assertEqual(told.read_text(), url)
+            finally:
+                process.terminate()
+                process.communicate()
+            told.unlink()
+
     def test_wrong_uses(self):
         self.error(1, "view", self.folder / "nothing.safetensors", "--no-open")
         self.error(2, "view", "--port", "99999")
