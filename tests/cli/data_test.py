@@ -223,7 +223,8 @@ class Described(Data):
         self.assertNotIn("class", text)
         self.assertNotIn("classes", self.document("data", "sine,count=40"))
         model, _ = self.train("sine,count=40")
-        self.assertRegex(self.output("trace", model, "--data", "sine,count=40"), r"\Aexample 0: target -?[\d.]+\nx = -?[\d.]+\nvalue ")
+        self.assertRegex(self.output("trace", model, "--data", "sine,count=40"),
+                         r"\Aexample 0: target -?[\d.]+\nx = -?[\d.]+\nvalue ")
 
     def test_an_example_without_a_target_has_none(self):
         model, _ = self.train(self.spec)
