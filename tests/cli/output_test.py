@@ -402,6 +402,8 @@ class Quantize(tool.ToolTest):
     def test_excluded_parameters_stay(self):
         result = self.quantize("int8", "--exclude", "layers.0.weight")
         self.assertEqual(result["done"], [])
+        self.assertIn("No parameter is used by matrix products only.\n",
+                      self.output("quantize", self.model, "--to", "int8", "--threads", "1", "--exclude", "layers.0.weight"))
         self.assertEqual(self.output("show", self.small), self.output("show", self.model))
 
     def test_text(self):

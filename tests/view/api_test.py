@@ -215,6 +215,27 @@ class View(tool.ToolTest):
             self.assertAlmostEqual(sum(by_batch[i::8]), 0, places=4)
             self.assertAlmostEqual(sum(x * x for x in by_batch[i::8]) / 4, 1, places=3)
 
+    def test_the_lab_refuses_numbers_out_of_range(self):
+        for says, name, request in (
+                ("temperature: expected 0.001 to 1000, got 0", "lab/softmax", {"temperature": 0}),
+                ("temperature: expected 0.001 to 1000, got 1001", "lab/softmax", {"temperature": 1001}),
+                ("logits: expected 1 to 4096 numbers, got 4097", "lab/softmax", {"logits": [0] * 4097}),
+                ("target: expected -4 to 4, got -4.5", "lab/losses", {"target": -4.5}),
+                ("values: expected 4 rows of 8 numbers", "lab/norms", {"values": [1] * 33}),
+                ("rate: expected 0 to 0.99, got 1", "lab/dropout", {"rate": 1}),
+                ("start: expected two numbers", "lab/optimizers", {"start": [1, 2, 3]}),
+                ("names: too many optimisers", "lab/optimizers", {"names": ["sgd"] * 17})):
+            self.assertEqual(self.refused(400, name, request), says)
+        self.assertEqual(len(self.answered("lab/softmax", logits=[0] * 4096)["probabilities"]), 4096)
+        self.assertEqual(len(self.answered("lab/optimizers", names=["sgd"] * 16, steps=1)["paths"]), 16)
+
+    def test_the_lab_has_certain_answers_and_zeros(self):
+        self.assertEqual(self.answered("lab/softmax", logits=[1000, 0]), {"probabilities": [1, 0], "entropy": 0})
+        # What was 0 is not dropped.
+        dropped = self.answered("lab/dropout", rate=0.99, values=[0] * 20 + [1] * 20)
+        self.assertEqual(dropped["kept"][:20], [True] * 20)
+        self.assertIn(False, dropped["kept"][20:])
+
     def test_the_lab_has_what_a_hidden_layer_learns(self):
         for row in self.answered("lab/approximation", units=2)["rows"]:
             if row["task"].startswith("abs"):
@@ -380,6 +401,9 @@ class View(tool.ToolTest):
         here = self.answered("forward", model=info["id"], input={"values": [0.5] * 784})
         there = self.answered("forward", model="r0", input={"values": [0.5] * 784})
         self.assertEqual(here["answer"]["outputs"], there["answer"]["outputs"])
+        self.answered("close", model=info["id"])
+        status, info = self.page.ask("open?name&more=x&name=50%.%73afetensors&name=y", body=body)
+        self.assertEqual((status, info["name"]), (200, "50%.safetensors"))
         self.answered("close", model=info["id"])
         self.refused(404, "graph", {"model": info["id"]})
 
