@@ -86,7 +86,7 @@ TEST(Launcher, SaysWhyAModuleIsNone) {
   // A library, but not of ours.
   std::filesystem::remove(module);
   Dl_info standard{};
-  ASSERT_NE(::dladdr(reinterpret_cast<const void*>(&std::getenv), &standard), 0);
+  ASSERT_NE(::dladdr(::dlsym(RTLD_DEFAULT, "getenv"), &standard), 0);
   std::filesystem::create_symlink(std::filesystem::canonical(standard.dli_fname), module);
   const std::string said = refusal(folder, "");
   EXPECT_TRUE(said.starts_with(kNoModule)) << said;
