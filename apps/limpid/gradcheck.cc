@@ -26,7 +26,7 @@ struct GradcheckArguments {
 
 // An example drawn from a normal distribution; whole numbers are 0.
 Tensor drawn_example(const Type& type, Key key) {
-  return type.dtype == Dtype::kF32 ? nn::normal(1)(key, type.shape) : Tensor::zeros(type);
+  return is_floating(type.dtype) ? nn::normal(1)(key, type.shape) : Tensor::zeros(type);
 }
 
 Json row_json(const GradcheckRow& r) {

@@ -62,10 +62,11 @@ void for_each_element(const Tensor& tensor, std::size_t most, const F& f) {
   }
 }
 
-std::string text_of(const Tensor& tensor) {
-  constexpr std::size_t kShown = 16;
+}  // namespace
+
+std::string elements_text(const Tensor& tensor, std::size_t most) {
   std::vector<std::string> numbers;
-  for_each_element(tensor, kShown, [&](auto v) {
+  for_each_element(tensor, most, [&](auto v) {
     if constexpr (std::is_floating_point_v<decltype(v)>)
       numbers.push_back(short_number(static_cast<double>(v)));
     else if constexpr (std::is_same_v<decltype(v), bool>)
@@ -73,13 +74,13 @@ std::string text_of(const Tensor& tensor) {
     else
       numbers.push_back(std::to_string(v));
   });
-  if (tensor.shape().elements() > static_cast<std::int64_t>(kShown)) numbers.push_back("...");
+  if (static_cast<std::size_t>(tensor.elements()) > most) numbers.push_back("...");
   return fmt::format("{}", fmt::join(numbers, ", "));
 }
 
-Json document_of(const Tensor& tensor) {
+Json elements_json(const Tensor& tensor) {
   Json values = Json::array();
-  for_each_element(tensor, static_cast<std::size_t>(tensor.shape().elements()), [&](auto v) {
+  for_each_element(tensor, static_cast<std::size_t>(tensor.elements()), [&](auto v) {
     if constexpr (std::is_floating_point_v<decltype(v)>)
       values.push_back(json_of(v));
     else if constexpr (std::is_same_v<decltype(v), bool>)
@@ -87,12 +88,8 @@ Json document_of(const Tensor& tensor) {
     else
       values.push_back(static_cast<std::int64_t>(v));
   });
-  return Json{{"dtype", std::string(name(tensor.dtype()))},
-              {"shape", json_of(tensor.shape())},
-              {"values", std::move(values)}};
+  return values;
 }
-
-}  // namespace
 
 Option add_input_option(Command& command, std::vector<std::string>& inputs) {
   return command
@@ -122,15 +119,19 @@ std::vector<std::string> names_of_outputs(const Model& model) {
 }
 
 void print_outputs(const Model& model, const std::vector<Tensor>& outputs, bool json) {
+  constexpr std::size_t kShown = 16;
   const std::vector<std::string> names = names_of_outputs(model);
   if (json) {
     Json document = Json::object();
-    for (std::size_t i = 0; i < outputs.size(); ++i) document[names[i]] = document_of(outputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      document[names[i]] = Json{{"dtype", std::string(name(outputs[i].dtype()))},
+                                {"shape", json_of(outputs[i].shape())},
+                                {"values", elements_json(outputs[i])}};
     return print_json(document);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
     print(fmt::format("{} {} = {}\n", printable(names[i]), to_string(outputs[i].type()),
-                      text_of(outputs[i])));
+                      elements_text(outputs[i], kShown)));
 }
 
 void save_outputs(const Model& model, const std::vector<Tensor>& outputs,

@@ -29,6 +29,11 @@ NamedRun open_named(const ModelOptions& options, const std::vector<std::string>&
 // The names of the outputs; those without a name are "output", "output.1", ...
 std::vector<std::string> names_of_outputs(const Model& model);
 
+// The first `most` elements of a tensor of any dtype, "..." if there are more; in JSON all
+// elements.
+std::string elements_text(const Tensor& tensor, std::size_t most);
+Json elements_json(const Tensor& tensor);
+
 // Prints each output with its type and first elements; in JSON all elements.
 void print_outputs(const Model& model, const std::vector<Tensor>& outputs, bool json);
 // Saves outputs by name to NAME.npz, or a single output to NAME.npy. Throws UsageError for several

@@ -42,9 +42,10 @@ std::string output_name(const Model& model) {
 }
 
 void print_output(const Model& model, const Tensor& output, bool json) {
-  const std::vector<std::string> names = output_names(model);
+  std::vector<std::string> names;
+  if (output.dtype() == Dtype::kF32) names = output_names(model);
   if (json) {
-    Json document{{output_name(model), tool::json_of(output)}};
+    Json document{{output_name(model), elements_json(output)}};
     if (!names.empty()) document["names"] = names;
     print_json(document);
     return;
@@ -54,9 +55,8 @@ void print_output(const Model& model, const Tensor& output, bool json) {
                       named_numbers(names, output.values<float>())));
     return;
   }
-  std::vector<std::string> numbers;
-  for (float v : output.values<float>()) numbers.push_back(short_number(static_cast<double>(v)));
-  print(fmt::format("{} = {}\n", printable(output_name(model)), fmt::join(numbers, ", ")));
+  const auto all = static_cast<std::size_t>(output.elements());
+  print(fmt::format("{} = {}\n", printable(output_name(model)), elements_text(output, all)));
 }
 
 // A field of CSV (RFC 4180).

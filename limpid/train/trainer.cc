@@ -450,7 +450,8 @@ EpochEvent Trainer::end_epoch() {
   epoch.train.set("loss", loss_sum_ / static_cast<double>(examples));
   epoch.gradient_norm = gradient_norm_sum_ / static_cast<double>(steps);
   epoch.samples_per_second = static_cast<double>(timed_examples_) / time_.count();
-  loss_sum_ = gradient_norm_sum_ = 0;
+  // A run that ends within an epoch may go on from there.
+  if (step_ % steps_an_epoch_ == 0) loss_sum_ = gradient_norm_sum_ = 0;
   timed_examples_ = 0;
   time_ = {};
   if (evaluator_) epoch.validation = (*evaluator_)(model_pointers()).metrics;
@@ -527,8 +528,10 @@ void Trainer::restore(const TrainState& state) {
                                 steps_, state.step),
                     ErrorCode::kFormat);
   const std::int64_t epochs = epochs_done(state.step);
-  if (state.best_epoch < 0 || state.best_epoch > epochs)
-    refuse_training(fmt::format("expected a best epoch of 0 to {} in the state, got {}", epochs,
+  // A shorter run may have ended there, within an epoch that was its best.
+  const std::int64_t begun = Cut::ceil_div(state.step, steps_an_epoch_);
+  if (state.best_epoch < 0 || state.best_epoch > begun)
+    refuse_training(fmt::format("expected a best epoch of 0 to {} in the state, got {}", begun,
                                 state.best_epoch),
                     ErrorCode::kFormat);
   check_values(inputs_of(params_), state.params, "parameters");

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -197,6 +198,47 @@ class Described(Data):
         self.assertIn("\nrows of the test set that repeat a row of the training set: 2\n",
                       self.output("data", f"csv:{table},target=kind,test={test},split=1/0"))
 
+    def test_a_text_has_no_columns(self):
+        text = self.put("text", "the cat sat on the mat.\n" * 20)
+        self.assertEqual(self.output("data", f"text:{text}", "--show", "--count", "2"),
+                         "text: next_token; an example is i32[8], its target i32[]\n\nset       examples\ntraining       424\n"
+                         "test            40\n\nexample 0: label 's'\n'the cat '\n\nexample 1: label 'a'\n'he cat s'\n")
+        self.assertEqual({"classes", "features"} & set(self.document("data", f"text:{text}")), set())
+
+    def test_of_very_many_columns_none_is_listed(self):
+        for columns in (63, 64, 65):
+            heading = ",".join(f"c{c}" for c in range(columns))
+            rows = "".join(",".join(str(i * c % 7) for c in range(columns)) + f",{'ab'[i % 2]}\n" for i in range(40))
+            data = f"csv:{self.put('wide.csv', heading + ',kind' + chr(10) + rows)},target=kind,split=1/0"
+            text = self.output("data", data, "--show", "--count", "1")
+            self.assertEqual("\nfeature " in text, columns < 65)
+            self.assertIn("\nclass  training examples\na                     20\n", text)
+            numbers = text.split("\nexample 0: label a\n")[1]
+            if columns != 64:  # those are drawn, 8 times 8
+                self.assertEqual(numbers, "" if columns > 64 else ", ".join(f"c{c} = 0" for c in range(columns)) + "\n")
+
+    def test_a_curve_has_targets_and_no_classes(self):
+        text = self.output("data", "sine,count=40", "--show", "--count", "1")
+        self.assertRegex(text, r"\nexample 0: target -0\.39966\nx = -0\.411145\n\Z")
+        self.assertNotIn("class", text)
+        self.assertNotIn("classes", self.document("data", "sine,count=40"))
+        model, _ = self.train("sine,count=40")
+        self.assertRegex(self.output("trace", model, "--data", "sine,count=40"),
+                         r"\Aexample 0: target -?[\d.]+\nx = -?[\d.]+\nvalue ")
+
+    def test_an_example_without_a_target_has_none(self):
+        model, _ = self.train(self.spec)
+        new = self.put("new.csv", "weight,colour\n5,blue\n")
+        self.assertTrue(self.output("trace", model, "--data", f"csv:{new}").startswith("example 0\nweight = 5, "))
+
+    def test_of_many_columns_twelve_are_named(self):
+        for columns in (12, 13):
+            names = [f"c{c}" for c in range(columns)]
+            rows = "".join(",".join(str(i * c % 7) for c in range(columns)) + f",{i}\n" for i in range(40))
+            model, _ = self.train(f"csv:{self.put('wide.csv', ','.join(names) + ',y' + chr(10) + rows)},target=y")
+            self.assertIn(f"(f32[{columns}]: {', '.join(names[:12])}{', ...' if columns > 12 else ''}), got 1",
+                          self.error(2, "run", model, "--values", "1"))
+
     def test_more_rows_than_there_are(self):
         self.assertEqual(self.output("data", "moons,count=4", "--show", "--count", "9").count("\nexample "), 4)
 
@@ -317,6 +359,17 @@ class Arrays(Data):
         self.assertEqual(npy.read_bytes()[128:], values[12:])
         self.output("run", model, "--values", "1,2,3", "--out", npy)
         self.assertIn(b"'shape': (1, 3)", npy.read_bytes())
+
+    def test_a_matrix_of_confusion_has_at_most_twenty_classes(self):
+        for classes in (20, 21):
+            x = tool.npy(self.folder / "x.npy", [90, 1], range(90))
+            y = tool.npy(self.folder / "y.npy", [90], [i % classes for i in range(90)], "q")
+            data = f"npy:{x},targets={y},split=1/0/1"
+            model, _ = self.train(data)
+            text = self.output("eval", model, "--data", data)
+            self.assertEqual("label \\ prediction" in text, classes == 20)
+            self.assertRegex(text, rf"\n{classes - 1} +[\d.]+ % +[\d.]+ % +[\d.]+ % +\d\n")
+            self.assertEqual(len(self.document("eval", model, "--data", data)["confusion"]), classes)
 
     def test_of_very_many_classes_the_worst_are_printed(self):
         x = tool.npy(self.folder / "x.npy", [300, 1], range(300))

@@ -116,7 +116,8 @@ class Models(tool.ToolTest):
         self.assertIn("expected a size for each dynamic dimension (--dim NAME=N), got none for 'length' (axis 1 of input 'x'), 'width' (axis 2 of input 'x')",
                       self.error(1, "show", path))
         self.assertIn("f32[3, 2]", self.output("show", path, "--dim", "length=3", "--dim", "width=2"))
-        self.assertIn("expected NAME=N", self.error(2, "show", path, "--dim", "length"))
+        for dim in ("length", "length=", "=3", "length=x", "length=3x", "length=-1", "length=9223372036854775808"):
+            self.assertIn("expected NAME=N", self.error(2, "show", path, "--dim", dim))
         path = self.write(nodes, ["batch", 2])
         self.assertIn("f32[4, 2]", self.output("show", path, "--dim", "batch=4"))
 
@@ -220,6 +221,7 @@ class Models(tool.ToolTest):
         (case / "model.onnx").write_bytes(model([node("Relu", ["x"], ["y"])], [2]))
         (data / "input_0.pb").write_bytes(weights("x", [-1, 2]))
         (data / "output_0.pb").write_bytes(weights("y", [0, 2]))
+        (self.folder / "cases/no_test").mkdir()
         self.assertEqual(self.output("onnx-test", self.folder / "cases"), "1 passed, 0 failed\n")
         self.assertEqual(self.document("onnx-test", case),
                          {"passed": 1, "failed": 0, "tests": [{"test": "test_relu", "passed": True, "random": False}]})

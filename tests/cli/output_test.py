@@ -139,6 +139,101 @@ class Worked(tool.ToolTest):
         self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
 
 
+class Types(tool.ToolTest):
+    """Models whose outputs are not f32 alone, or have no names."""
+
+    # What each type makes of 0.1: as text, and as JSON.
+    OF_A_TENTH = {"f32": ("0.1", 0.1), "f64": ("0.1", f32(0.1)), "bf16": ("0.100098", 0.100097656),
+                  "f16": ("0.0999756", 0.099975586), "i32": ("0", 0), "i64": ("0", 0), "i8": ("0", 0), "u8": ("0", 0),
+                  "bool": ("true", True)}
+
+    def write(self, body, size, returned):
+        path = self.folder / "model.safetensors"
+        path.write_bytes(tool.model_bytes([], {}, f"function f(%x: f32[{size}]) {{\n{body}  return {returned}\n}}\n"))
+        return path
+
+    def cast(self, size, *dtypes):
+        ops = "".join(f"  %{i} = cast(%x) {{dtype = {t}}} : {t}[{size}]\n" for i, t in enumerate(dtypes))
+        return self.write(ops, size, ", ".join(f"{t} = %{i}" for i, t in enumerate(dtypes)))
+
+    def test_every_type_of_output_by_name(self):
+        for size in (16, 17):
+            model = self.cast(size, *self.OF_A_TENTH)
+            x = tool.npy(self.folder / "x.npy", [size], [0.1, *range(2, size + 1)])
+            lines = self.output("run", model, "--input", f"x={x}").splitlines()
+            document = self.document("run", model, "--input", f"x={x}")
+            self.assertEqual(list(document), list(self.OF_A_TENTH))
+            for line, (dtype, (text, number)) in zip(lines, self.OF_A_TENTH.items(), strict=True):
+                others = ["true"] * 15 if dtype == "bool" else [str(i) for i in range(2, 17)]
+                more = ["..."] if size > 16 else []
+                self.assertEqual(line, f"{dtype} {dtype}[{size}] = " + ", ".join([text, *others, *more]))
+                values = [number, *([True] * (size - 1) if dtype == "bool" else range(2, size + 1))]
+                self.assertEqual(document[dtype], {"dtype": dtype, "shape": [size], "values": values})
+
+    def test_every_type_of_output_of_an_example(self):
+        numbers = ", ".join(str(i) for i in range(2, 18))
+        for dtype, (text, number) in self.OF_A_TENTH.items():
+            model = self.cast(17, dtype)
+            run = ("run", model, "--values", "0.1, " + numbers)
+            if dtype == "bool":
+                continue
+            self.assertEqual(self.output(*run), f"{dtype} = {text}, {numbers}\n")
+            self.assertEqual(self.document(*run), {dtype: [number, *range(2, 18)]})
+
+    def test_the_largest_integers_are_exact(self):
+        model = self.write("  %0 = constant() {value = i64[2] (9223372036854775807, -9223372036854775808)} : i64[2]\n", 1, "y = %0")
+        x = tool.npy(self.folder / "x.npy", [1], [0])
+        self.assertEqual(self.document("run", model, "--input", f"x={x}")["y"]["values"], [(1 << 63) - 1, -1 << 63])
+
+    def test_columns_of_csv_have_the_name_of_the_output(self):
+        out = self.folder / "out.csv"
+        for size, name, heading in ((2, "y", "y.0,y.1"), (2, "", "output.0,output.1"), (1, "y", "y"), (1, "", "output")):
+            model = self.write(f"  %0 = negate(%x) : f32[{size}]\n", size, f"{name} = %0" if name else "%0")
+            self.output("run", model, "--values", "1, 0.1" if size == 2 else "1", "--out", out)
+            self.assertEqual(out.read_text(), f"{heading}\n{'-1,-0.1' if size == 2 else '-1'}\n")
+            self.assertEqual(self.output("run", model, "--values", "1, 0.1" if size == 2 else "1"),
+                             f"{name or 'output'} = {'-1, -0.1' if size == 2 else '-1'}\n")
+
+    def test_what_csv_does_not_hold(self):
+        model, out = self.cast(2, "i32"), self.folder / "out.csv"
+        self.assertIn("expected a .npy or .npz file for i32[1, 2]", self.error(2, "run", model, "--values", "1,2", "--out", out))
+        x = tool.npy(self.folder / "x.npy", [2], [1, 2])
+        self.assertIn("expected a .npy or .npz file for the outputs of --input",
+                      self.error(2, "run", model, "--input", f"x={x}", "--out", out))
+        self.assertFalse(out.exists())
+
+    def test_inputs_without_a_name_or_a_file(self):
+        model = self.cast(2, "i32")
+        for text in ("=x.npy", "x=", "="):
+            self.assertIn("expected NAME=FILE.npy", self.error(2, "run", model, "--input", text))
+
+    def test_hashes_are_the_same_as_text(self):
+        model = self.cast(2, "i32", "f64")
+        x = tool.npy(self.folder / "x.npy", [2], [1, 2])
+        hashes = self.document("hash", model, "--input", f"x={x}")
+        self.assertEqual(self.output("hash", model, "--input", f"x={x}"),
+                         "model    {model}\ndata     {data}  (1 input)\noutputs  {outputs}\n".format(**hashes))
+        self.assertEqual(len(set(hashes.values())), 3)
+
+    def test_an_input_by_name_is_traced_as_its_values_are(self):
+        model = self.folder / "model.safetensors"
+        model.write_bytes(tool.model_bytes(*tool.REAL))
+        x = tool.npy(self.folder / "x.npy", [2], [1.5, -0.7])
+        for more in ((), ("--neuron", "layers.1:0")):
+            traces = [("trace", model, *given, *more) for given in (("--input", f"x={x}"), ("--values", "1.5,-0.7"))]
+            self.assertEqual(*(self.output(*trace) for trace in traces))
+            self.assertEqual(*(self.document(*trace) for trace in traces))
+
+    def test_gradients_are_not_checked_at_zero(self):
+        """Of any type of real numbers; the gradient of x * x is 0 there."""
+        for dtype in ("f32", "f64"):
+            path = self.folder / "model.safetensors"
+            path.write_bytes(tool.model_bytes([], {}, f"function f(%x: {dtype}[3]) {{\n  %0 = multiply(%x, %x) : {dtype}[3]\n"
+                                                      "  return %0\n}\n"))
+            row, = self.document("gradcheck", path)["inputs"]
+            self.assertNotEqual(row["gradient"], 0, dtype)
+
+
 class Training(tool.ToolTest):
     RUN = ("train", "--data", "moons,count=200,split=70/30", "--threads", "1")
 
@@ -215,6 +310,42 @@ class Training(tool.ToolTest):
         for row in wrong.keys() - shown.keys():
             self.assertLess(100 * max(wrong[row]["probabilities"]), shares[-1] + 0.051)
 
+    def test_a_report_has_pictures_of_square_images_alone(self):
+        """Of 8 times 8 numbers from 0 to 1."""
+        for columns, most, pictures in ((64, 1, True), (66, 1, False), (64, 4, False), (49, 1, False)):
+            numbers = [(i * i * 7 + i // 3) % (most + 1) for i in range(40 * columns)]
+            x = tool.npy(self.folder / "x.npy", [40, columns], numbers)
+            y = tool.npy(self.folder / "y.npy", [40], [i % 2 for i in range(40)], "q")
+            self.output("train", "--data", f"npy:{x},targets={y},split=1/0/1", "--hidden", "3", "--epochs", "1", "--threads", "1",
+                        "--overwrite", "--out", self.folder / "run")
+            page = (self.folder / "run/report.html").read_text()
+            self.assertEqual("<br><span class=\"soft\">at " in page, pictures, (columns, most))
+            self.assertNotIn("not on this page", page)
+
+    def test_what_a_log_lacks_is_noted(self):
+        out = self.folder / "run"
+        self.output(*self.RUN, "--epochs", "1", "--out", out)
+        with open(out / "log.jsonl", "a") as log:
+            log.write('{"event": "ep')
+        note, = self.document("doctor", out)["notes"]
+        self.assertIn("the line is not JSON; ignored, as it is the last", note)
+        self.assertEqual(self.output("doctor", out).splitlines()[0], f"note: {note}")
+        self.assertIn("expected a run folder", self.error(2, "doctor"))
+
+    def test_a_run_that_ended_within_an_epoch_goes_on(self):
+        """Its last epoch, of three steps of five, was its best; the whole epoch has the numbers of a run that did not end."""
+        out, whole = self.folder / "run", self.folder / "whole"
+        run = (*self.RUN, "--batch", "32", "--schedule", "constant")
+        self.output(*run, "--steps", "3", "--out", out)
+        self.output("train", "--resume", out, "--steps", "8", "--threads", "1")
+        self.output(*run, "--steps", "8", "--out", whole)
+        epochs = [[{name: event[name] for name in ("epoch", "step", "train", "validation", "gradient_norm")}
+                   for event in map(json.loads, (folder / "log.jsonl").read_text().splitlines()) if event["event"] == "epoch"]
+                  for folder in (out, whole)]
+        self.assertEqual([epoch["step"] for epoch in epochs[0]], [3, 5, 8])
+        self.assertEqual(epochs[0][1:], epochs[1])
+        self.assertEqual((out / "model.safetensors").read_bytes(), (whole / "model.safetensors").read_bytes())
+
     def test_a_report_says_what_is_missing(self):
         out, table = self.folder / "run", self.folder / "table.csv"
         table.write_text("x,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(40)))
@@ -271,6 +402,8 @@ class Quantize(tool.ToolTest):
     def test_excluded_parameters_stay(self):
         result = self.quantize("int8", "--exclude", "layers.0.weight")
         self.assertEqual(result["done"], [])
+        self.assertIn("No parameter is used by matrix products only.\n",
+                      self.output("quantize", self.model, "--to", "int8", "--threads", "1", "--exclude", "layers.0.weight"))
         self.assertEqual(self.output("show", self.small), self.output("show", self.model))
 
     def test_text(self):
@@ -333,6 +466,11 @@ class Classifier(tool.ToolTest):
         text = self.output("run", self.model, "--data", f"idx:{self.data}")
         self.assertTrue(text.startswith("example 0: label 1, prediction "), text)
         self.assertIn("class", text)
+
+    def test_pictures_have_a_line_between_them(self):
+        run = ("run", self.model, "--data", f"idx:{self.data}")
+        one, two = (self.output(*run, "--index", i) for i in (0, 1))
+        self.assertEqual(self.output(*run, "--count", "2"), one + "\n" + two)
 
     def test_eval_agrees_with_run(self):
         answers = self.document("run", self.model, "--data", f"idx:{self.data}",

@@ -69,6 +69,27 @@ class Runs(tool.ToolTest):
         run, = self.document("runs", self.runs / "b")["runs"]
         self.assertEqual((run["epoch"], run["loss"]), (2, 0.5))
 
+    def test_a_run_is_as_its_log_ends(self):
+        """Interrupted, or killed."""
+        step = self.document("runs", self.runs / "b")["runs"][0]["step"]
+        interrupt = {"reason": "interrupted"}
+        for last, state in ((lambda end: [{**end, **interrupt}], f"interrupted after step {step}"),
+                            (lambda _: [], f"unfinished after step {step}")):
+            self.change_log("b", lambda events, last=last: [*events[:-1], *last(events[-1])])
+            self.assertEqual(self.document("runs", self.runs / "b")["runs"][0]["state"], state)
+
+    def test_a_run_that_was_not_validated_has_the_loss_of_its_training(self):
+        def forget(events):
+            for event in events:
+                if event["event"] == "epoch":
+                    event["validation"] = {}
+            return events
+
+        self.change_log("deep/a", forget)
+        log = (self.runs / "deep/a/log.jsonl").read_text().splitlines()
+        epoch, = (event for event in map(json.loads, log) if event["event"] == "epoch")
+        self.assertEqual(self.document("runs", self.runs / "deep/a")["runs"][0]["loss"], epoch["train"]["loss"])
+
     def test_the_least_error_is_the_best(self):
         folder = self.folder / "curves"
         for name, epochs in (("a", 0), ("b", 1), ("c", 40)):

@@ -169,6 +169,7 @@ class VerifyStep(Ranks):
             self.assertEqual(self.output("verify-step", out, "--step", 4, "--shard", shard),
                              f"step 4, shard {shard}: {steps[2]['shards'][shard]}, as logged\n")
         self.assertIn("not in the log", self.output("verify-step", out, "--step", 5, "--shard", 0))
+        self.assertNotIn("logged", self.document("verify-step", out, "--step", 5, "--shard", 0))
         # The check starts from a stored checkpoint.
         long = self.folder / "long"
         self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])

@@ -99,6 +99,17 @@ class Killed(TrainTest):
 
 
 class Stopped(TrainTest):
+    def test_without_a_folder_nothing_is_saved(self):
+        process = subprocess.Popen([tool.TOOL, "train", "--data", "moons", "--epochs", "100000", "--threads", "1"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while b"samples/s" not in process.stdout.readline():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        _, message = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143)
+        self.assertRegex(message, rb"\Alimpid: train: interrupted after step \d+ of \d+; "
+                                  rb"nothing was saved, since there is no --out\n\Z")
+
     def test_signals_end_a_run_in_good_order(self):
         for which, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             self.out = self.folder / which.name

@@ -99,6 +99,8 @@ class Usage(tool.ToolTest):
                 ("--json: expected no value", "summary", self.model, "--json=please"),
                 ("--bias: expected no value", "train", "--bias=maybe"),
                 ("--top-p: expected a number above 0 and at most 1, got '2'", "generate", self.model, "--top-p", "2"),
+                ("--top-p: expected a number above 0 and at most 1, got '0'", "generate", self.model, "--top-p", "0"),
+                ("--top-p: expected a number above 0 and at most 1, got 'p'", "generate", self.model, "--top-p", "p"),
                 ("--edit: there is no value '%99' in function 'mlp'",
                  "trace", self.model, "--values", "1,2", "--edit", "%99 = 0"),
                 ("--data: expected 1 example from index 9, got 2 examples, indices 0 to 1",

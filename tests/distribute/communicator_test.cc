@@ -71,6 +71,25 @@ TEST(Communicator, GathersAndBroadcasts) {
     });
 }
 
+TEST(Communicator, NamesAMessageOfAnotherSize) {
+  for (const std::size_t expected : {2, 4}) try {
+      run_in_process(2, [&](Communicator& ranks) {
+        const auto bytes = text("abc");
+        std::vector<std::byte> memory(expected);
+        const Communicator::Sent sent[] = {{1, bytes}};
+        const Communicator::Received received[] = {{0, memory}};
+        if (ranks.rank() == 0)
+          ranks.exchange(sent, {});
+        else
+          ranks.exchange({}, received);
+      });
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.what(),
+                "rank 1 expected " + std::to_string(expected) + " bytes of rank 0, got 3");
+    }
+}
+
 TEST(Communicator, ARankThatFailsEndsAll) {
   for (const int failing : {0, 2, 3}) {
     const std::string message = "rank " + std::to_string(failing) + " has failed";

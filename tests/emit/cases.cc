@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 
+#include "limpid/core/half.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/attention.h"
@@ -100,6 +102,26 @@ Case copied_case() {
     return std::vector<Value>{sum(rows * rows, -1), rows + 1.0};
   });
   return model_case("copied", f, {});
+}
+
+// A part of an argument that a function reads from its middle; a batch whose matrices lie in
+// another order than its numbers; constants of types that no network has.
+Case parts_case() {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {4, 6}}},
+                                  {"a", {Dtype::kF32, {2, 3, 4, 5}}},
+                                  {"b", {Dtype::kF32, {3, 2, 5, 7}}}};
+  const Function f = trace("parts", inputs, [](std::span<const Value> in) {
+    Builder& builder = in[0].builder();
+    const double inf = std::numeric_limits<double>::infinity();
+    return std::vector<Value>{
+        sum(slice(in[0], 0, 1, 3), 1),
+        matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
+        matmul(transpose(in[2], {1, 0, 3, 2}), transpose(in[1], {0, 1, 3, 2})),
+        constant(builder, Tensor::from<std::uint8_t>({2}, {255, 0})),
+        constant(builder, Tensor::from<F16>({2}, {F16{0xfc00}, F16{1}})),
+        constant(builder, Tensor::from<double>({3}, {-inf, inf, -0.0}))};
+  });
+  return model_case("parts", f, {});
 }
 
 // One network for each activation, side by side.
@@ -226,6 +248,7 @@ std::vector<Case> network_cases() {
   std::vector<Case> cases;
   cases.push_back(mlp_case("digits", nn::mlp({784, 256, 128, 10}, relu)));
   cases.push_back(copied_case());
+  cases.push_back(parts_case());
   cases.push_back(activations_case());
   for (const std::string& norm : nn::mlp_norm_names())
     cases.push_back(mlp_case("norm_" + norm, nn::Mlp{{5, 8, 6, 2},

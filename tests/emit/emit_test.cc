@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <limits>
+#include <utility>
 
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
@@ -52,6 +55,8 @@ TEST(Emit, MakesNamesThatCppTakes) {
   EXPECT_EQ(declared("x", "x"), "const float* x, float* x_2");
   EXPECT_EQ(declared("0", "float"), "const float* x0, float* outfloat");
   EXPECT_EQ(declared("\xc3\xa4\n#error", "run"), "const float* error, float* run_2");
+  EXPECT_EQ(declared("or", "or_eq"), "const float* x, float* outor_eq");  // xor is no name, either
+  EXPECT_EQ(declared("a.", "a/"), "const float* a_, float* a_2");
 }
 
 TEST(Emit, NumbersNamesThatBecomeOne) {
@@ -210,6 +215,43 @@ TEST(Emit, WritesNumbersExactly) {
   EXPECT_TRUE(contains(text, "0x1p-149f, -0.0f, 0x1.99999ap-4f,")) << text;
   EXPECT_TRUE(contains(text, "(-9223372036854775807 - 1)"));
   EXPECT_TRUE(contains(text, "(-2147483647 - 1), 7,"));
+}
+
+// Numbers that are none by their bits, others of one or two bytes as whole numbers.
+TEST(Emit, WritesNumbersOfEveryType) {
+  const auto f32 = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  const auto f64 = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
+  const std::pair<Tensor, std::string_view> all[] = {
+      {Tensor::from<float>({6}, {f32(0x7fc00000), f32(0xffc00003), f32(0x7f800005), f32(0xff800005),
+                                 f32(0x7f800000), f32(0xff800000)}),
+       "__builtin_nanf(\"0x0\"), -__builtin_nanf(\"0x3\"), __builtin_nansf(\"0x5\"), "
+       "-__builtin_nansf(\"0x5\"),"},
+      {Tensor::from<float>({2}, {f32(0x7f800000), f32(0xff800000)}),
+       "__builtin_inff(), -__builtin_inff(),"},
+      {Tensor::from<double>(
+           {3}, {f64(0x7ff8000000000000), f64(0xfff8000000000003), f64(0x7ff0000000000005)}),
+       "__builtin_nan(\"0x0\"), -__builtin_nan(\"0x3\"), __builtin_nans(\"0x5\"),"},
+      {Tensor::from<double>({4}, {f64(0x7ff0000000000000), f64(0xfff0000000000000), -0.0, -0.1}),
+       "__builtin_inf(), -__builtin_inf(), -0.0, -0x1.999999999999ap-4,"},
+      {Tensor::from<F16>({2}, {F16{0xfc00}, F16{1}}), "64512, 1,"},
+      {Tensor::from<Bf16>({2}, {Bf16{0xff80}, Bf16{2}}), "65408, 2,"},
+      {Tensor::from<std::uint8_t>({2}, {255, 0}), "255, 0,"},
+      {Tensor::from<std::int8_t>({2}, {-128, 127}), "-128, 127,"},
+      {Tensor::from<bool>({2}, {true, false}), "true, false,"}};
+  for (const auto& [tensor, expected] : all) {
+    Builder builder("numbers");
+    const std::vector<Value> value{constant(builder, tensor)};
+    const std::string text = emit_cpp(builder.finish(value));
+    EXPECT_TRUE(contains(text, std::string("= {\n    ") + std::string(expected))) << text;
+  }
+}
+
+// Rows 1 and 2 of an argument, and of a weight, begin after row 0.
+TEST(Emit, GivesAFunctionAPartOfABuffer) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4, 6}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(slice(in[0], 0, 1, 3), 1)};
+  });
+  EXPECT_TRUE(contains(emit_cpp(f), "(2, 6, in0 + 6, out0);")) << emit_cpp(f);
 }
 
 }  // namespace

@@ -117,6 +117,48 @@ TEST(Gradcheck, OfASteepCurveTriesNearerPlaces) {
   EXPECT_TRUE(rows[0].agrees) << to_text(rows);
 }
 
+TEST(Gradcheck, StepsAreInProportionToLargeNumbers) {
+  const Function f = trace("f", {{"x", {Dtype::kF64, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * in[0]};
+  });
+  const Params inputs{{"x", Tensor::from<double>({2}, {1e12, -1e14})}};
+  const auto rows = gradcheck(f, inputs, Key(1), {.samples = 2, .tolerance = 1e-6});
+  EXPECT_TRUE(rows[0].agrees) << to_text(rows);
+}
+
+TEST(Gradcheck, RefusesAFunctionWhoseOutputIsNoRealNumber) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kI32), in[0]};
+  });
+  try {
+    gradcheck(f, {{"x", Tensor::from<float>({2}, {1, 2})}}, Key(1));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kDtype);
+    EXPECT_STREQ(e.what(), "gradcheck: expected a floating-point output");
+  }
+}
+
+TEST(Gradcheck, WritesARowForEachInput) {
+  GradcheckRow row;
+  row.name = "w";
+  row.type = {Dtype::kF32, {1234, 5}};
+  row.checked = 6170;
+  row.absolute_error = 0.5;
+  row.relative_error = 0.25;
+  row.index = {7, 3};
+  row.gradient = 2;
+  row.difference = 1.5;
+  row.agrees = false;
+  GradcheckRow alike = row;
+  alike.agrees = true;
+  EXPECT_EQ(
+      to_text({row, alike}),
+      "input  shape      checked  abs. error  rel. error  at      gradient  difference\n"
+      "w      (1234, 5)    6,170     5.0e-01     2.5e-01  [7, 3]         2         1.5  DIFFERS\n"
+      "w      (1234, 5)    6,170     5.0e-01     2.5e-01  [7, 3]         2         1.5\n");
+}
+
 TEST(Gradcheck, NotANumberDoesNotAgree) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{log(in[0])};

@@ -128,6 +128,13 @@ TEST(Neuron, OfInfinitiesAndNaNs) {
   Worked w = neuron_of_two();
   w.inputs.set("x", Tensor::from<float>(Shape{2}, {INFINITY, NAN}));
   EXPECT_EQ(text_of(w, "layers.0", 0), "layers.0:0\nz = 0.8 * inf + (-0.3) * nan + 0.2 = nan\n");
+  w.inputs.set("x", Tensor::from<float>(Shape{2}, {-INFINITY, -NAN}));
+  EXPECT_EQ(text_of(w, "layers.0", 0), "layers.0:0\nz = 0.8 * (-inf) + (-0.3) * nan + 0.2 = nan\n");
+  // JSON has no such numbers.
+  EXPECT_EQ(
+      to_json(explain_neuron(run(w), "layers.0", 0)).dump(),
+      R"({"layer":"layers.0","index":0,"row":0,"terms":[{"index":0,"weight":0.8,"input":null},)"
+      R"({"index":1,"weight":-0.3,"input":null}],"bias":0.2,"z":null})");
 }
 
 // f64, no bias, no scope: the layer is called by the name of its value.
@@ -162,6 +169,53 @@ TEST(Neuron, OfLayersThatShareAScope) {
     EXPECT_EQ(e.code(), ErrorCode::kNotFound);
     EXPECT_STREQ(e.what(), "no layer 'mlp': the layers are %0, %1");
   }
+}
+
+// By its scope, or by the name of its value.
+TEST(Neuron, OfALayerByTheNameOfItsValue) {
+  const Neuron neuron = explain_neuron(run(real_mlp()), "%2", 0);
+  EXPECT_EQ(neuron.layer, "layers.1");
+  EXPECT_EQ(to_text(neuron), text_of(real_mlp(), "layers.1", 0));
+}
+
+TEST(Neuron, OfAFunctionWithoutLayers) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {1}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{abs(in[0])};
+  });
+  try {
+    explain_neuron(observe(f, {{"x", Tensor::from<float>({1}, {1})}}), "layers.0", 0);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNotFound);
+    EXPECT_STREQ(e.what(), "no layer 'layers.0': the function has no linear op");
+  }
+}
+
+TEST(Neuron, OfNoRowsIsRefused) {
+  const Function f =
+      trace("f", {{"x", {Dtype::kF32, {0, 2}}}, {"w", {Dtype::kF32, {1, 2}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; });
+  const Observation seen = observe(
+      f, {{"x", Tensor::zeros({Dtype::kF32, {0, 2}})}, {"w", Tensor::from<float>({1, 2}, {1, 2})}});
+  for (const std::int64_t row : {-1, 0}) EXPECT_THROW(explain_neuron(seen, "%0", 0, row), Error);
+}
+
+TEST(Neuron, AsJson) {
+  const Worked w = real_mlp();
+  EXPECT_EQ(
+      to_json(explain_neuron(run(w), "layers.0", 2)).dump(),
+      R"({"layer":"layers.0","index":2,"row":0,)"
+      R"("terms":[{"index":0,"weight":0.5,"input":1.5},{"index":1,"weight":0.9,"input":-0.7}],)"
+      R"("bias":-0.5,"z":-0.37999997,"activation":{"op":"relu","value":0.0}})");
+  // Two rows in f64, where 0.1f would be another number; no bias and no activation.
+  const Function f =
+      trace("f", {{"x", {Dtype::kF64, {2, 1}}}, {"w", {Dtype::kF64, {1, 1}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; });
+  const Observation seen = observe(f, {{"x", Tensor::from<double>({2, 1}, {5, 3})},
+                                       {"w", Tensor::from<double>({1, 1}, {0.1000000001})}});
+  EXPECT_EQ(to_json(explain_neuron(seen, "%0", 0)).dump(),
+            R"({"layer":"%0","index":0,"row":1,)"
+            R"("terms":[{"index":0,"weight":0.1000000001,"input":3.0}],"z":0.3000000003})");
 }
 
 // A sum takes z alone, too, but no number of it belongs to one neuron.

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
 #include "limpid/data/standardize.h"
 #include "limpid/function/builder.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/ops/barrier.h"
 #include "limpid/ops/ops.h"
 
 namespace limpid {
@@ -119,6 +123,63 @@ TEST(Summary, DrawsBlocksOfAnotherNameOneByOne) {
   EXPECT_NE(text.find("\ndecoder.2"), std::string::npos) << text;
 }
 
+// Each is like the first but for one op, one shape, one name or the products of one op.
+TEST(Summary, DrawsBlocksOneByOneThatDifferInAnything) {
+  const auto drawn = [](const std::function<Value(Value)>& first, const char* name_of_first,
+                        const std::function<Value(Value)>& second, const char* name_of_second) {
+    const Function f = trace("f", {{"x", {Dtype::kF32, {4, 4}}}}, [&](std::span<const Value> in) {
+      Value x = in[0];
+      for (int number = 0; number < 2; ++number) {
+        const Builder::Scope scope(x.builder(), "layers." + std::to_string(number));
+        for (int i = 0; i < 5; ++i) x = relu(x);
+        const Builder::Scope inner(x.builder(), number == 0 ? name_of_first : name_of_second);
+        x = number == 0 ? first(x) : second(x);
+      }
+      return std::vector<Value>{x};
+    });
+    return to_text(summarize(f, {})).find("layers.0 to layers.1") != std::string::npos;
+  };
+  const auto row = [](Value x) { return slice(x, 0, 0, 2); };
+  const auto half = [](Value x) { return slice(x, 0, 0, 1); };
+  const auto product = [](Value x) { return matmul(x, x); };
+  EXPECT_TRUE(drawn(abs, "a", abs, "a"));
+  EXPECT_FALSE(drawn(abs, "a", relu, "a"));
+  EXPECT_FALSE(drawn(abs, "a", abs, "b"));
+  EXPECT_TRUE(drawn(product, "a", product, "a"));
+  EXPECT_FALSE(drawn(row, "a", half, "a"));
+}
+
+// "2nd" begins with a number and is none.
+TEST(Summary, TakesNoNameForANumber) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const char* name : {"part.0th", "part.1st"}) {
+      const Builder::Scope scope(x.builder(), name);
+      for (int i = 0; i < 6; ++i) x = relu(x);
+    }
+    return std::vector<Value>{x};
+  });
+  EXPECT_NE(to_text(summarize(f, {})).find("\npart.1st"), std::string::npos);
+}
+
+TEST(Summary, LeavesOutWhatOnlyMovesElementsInABlock) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4, 4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (int number = 0; number < 2; ++number) {
+      const Builder::Scope scope(x.builder(), "layers." + std::to_string(number));
+      x = transpose(reshape(x, {2, 2, 4}), {1, 0, 2});
+      x = concatenate({slice(reshape(x, {4, 4}), 0, 0, 2), slice(reshape(x, {4, 4}), 0, 2, 4)}, 0);
+      x = matmul(relu(x), x);
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}, 3));
+  EXPECT_NE(text.find("\n\u250c layers.0 to layers.1  2 times"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 384\n\u2502 "), std::string::npos) << text;  // 2 * 3 * 4 * 4 * 4
+  for (const char* op : {"reshape", "transpose", "slice", "concatenate"})
+    EXPECT_EQ(text.find(op), std::string::npos) << text;
+}
+
 // The second block takes the weight of the first: twice the first would count it twice.
 TEST(Summary, DrawsBlocksThatShareTheirWeightsOneByOne) {
   const std::vector<Input> inputs{{"w", {Dtype::kF32, {4, 4}}}, {"x", {Dtype::kF32, {4}}}};
@@ -204,6 +265,13 @@ TEST(Summary, WritesCountsInTheLargestUnitThatTheyReach) {
   EXPECT_EQ(size_of(999), "999 B\n");
   EXPECT_EQ(size_of(1'000), "1.00 kB\n");
   EXPECT_EQ(size_of(1'000'000), "1.00 MB\n");
+  // 2^40 products of numbers that nobody allocates.
+  const Type large{Dtype::kF32, {1 << 10, 1 << 20}};
+  const Function f = trace("f", {{"x", large}}, [](std::span<const Value> in) {
+    return std::vector<Value>{matmul(in[0], transpose(in[0], {1, 0}))};
+  });
+  EXPECT_NE(to_text(summarize(f, {})).find(" 1099.51 G\n"), std::string::npos)
+      << to_text(summarize(f, {}));
 }
 
 // A Function too large to run: its counts saturate at the largest number.
@@ -256,6 +324,26 @@ TEST(ShapeTrace, OfATrainingFunction) {
   EXPECT_EQ(row("linear").flops, 32 * (2 * 784 * 256 + 256));
   EXPECT_EQ(row("linear").note, "layers.0.weight (256, 784), layers.0.bias (256)");
   EXPECT_EQ(row("dropout").note, "rate = 0.2");
+
+  // The total of all FLOPs is in the last line.
+  std::int64_t flops = 0;
+  for (const ShapeRow& r : rows) flops += r.flops;
+  const std::string text = to_text(rows);
+  const std::string last = text.substr(text.rfind("\ntotal") + 1);
+  EXPECT_NE(last.find("203,530"), std::string::npos) << last;
+  EXPECT_EQ(last.substr(last.rfind(' ') + 1), grouped(flops) + "\n") << last;
+}
+
+// What an op takes and costs stands beside its first result alone.
+TEST(ShapeTrace, CountsAnOpOfSeveralResultsOnce) {
+  const std::vector<Input> inputs{{"w", {Dtype::kF32, {2}}}, {"x", {Dtype::kF32, {3}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) { return barrier(in); });
+  const std::vector<ShapeRow> rows = shape_trace(f, {{"w", Tensor::zeros(inputs[0].type)}});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].parameters, 2);
+  EXPECT_EQ(rows[1].note, "w (2)");
+  EXPECT_EQ(rows[2].parameters, 0);
+  EXPECT_EQ(rows[2].note, "");
 }
 
 // A multiply-add is two operations, and a softmax five for each of its terms.

@@ -8,6 +8,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/barrier.h"
+#include "limpid/ops/ops.h"
 #include "tests/inspect/worked.h"
 
 namespace limpid {
@@ -90,6 +91,18 @@ TEST(Trace, HasTheDataAndEveryOp) {
             "%0     layers.0  linear  (3)     -1        1  1.63299    3   0.0%    0    0\n"
             "%1     layers.0  relu    (3)      0  1.33333  1.24722    3  33.3%    0    0\n"
             "%2     layers.1  linear  (1)      4        4        0    4   0.0%    0    0\n");
+}
+
+TEST(Trace, AsJson) {
+  const Function f = trace("f", {{"x", {Dtype::kF64, {2, 4}}}}, [](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "layer");
+    return std::vector<Value>{abs(in[0])};
+  });
+  const Params inputs{{"x", Tensor::from<double>({2, 4}, {kNaN, kInf, -kInf, -kInf, 0, -1, 3, 2})}};
+  EXPECT_EQ(
+      to_json(trace_rows(observe(f, inputs), {})[1]).dump(),
+      R"({"value":"%0","layer":"layer","op":"abs","dtype":"f64","shape":[2,4],"min":0.0,)"
+      R"("mean":1.5,"std":1.118033988749895,"max":3.0,"zero_share":0.125,"nans":1,"infs":3})");
 }
 
 TEST(Trace, HasEveryResultOfAnOp) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "limpid/limpid.h"
 
 namespace limpid::nn {
@@ -55,10 +57,26 @@ TEST(CharLm, IsWrittenDownAndReadBack) {
   EXPECT_THROW(CharLm::from_config(net.mlp.config()), Error);
 }
 
+TEST(CharLm, RefusesTextsOfAnotherLength) {
+  const auto logits_of = [](const Shape& ids) {
+    compile(small())(small().init(Key(0)), Tensor::zeros({Dtype::kI32, ids}));
+  };
+  logits_of({4, 3});
+  for (const Shape& ids : {Shape{}, Shape{2}, Shape{4, 6}}) try {
+      logits_of(ids);
+      ADD_FAILURE() << to_string(ids);
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()),
+                "charlm: expected tokens [..., 3], got " + to_string(Type{Dtype::kI32, ids}));
+    }
+}
+
 TEST(CharLm, RefusesSizesThatDoNotFit) {
   for (const CharLm& net :
        {CharLm{0, 3, 2, Mlp{{6, 5}}}, CharLm{5, 3, 2, Mlp{{7, 5}}}, CharLm{5, 3, 2, Mlp{{6, 4}}},
-        CharLm{5, 3, 2, Mlp{{6}}}, CharLm{5, 3, 2, Mlp{{8, 5}}}}) {
+        CharLm{5, 3, 2, Mlp{{6}}}, CharLm{5, 3, 2, Mlp{{8, 5}}}, CharLm{5, 0, 2, Mlp{{6, 5}}},
+        CharLm{5, 3, 0, Mlp{{6, 5}}},
+        CharLm{5, 3, 2, Mlp{.sizes = {6, 4, 5}, .norm = MlpNorm::kBatch}}}) {
     EXPECT_THROW(net.init(Key(0)), Error);
     EXPECT_THROW(net.function(), Error);
   }

@@ -139,6 +139,7 @@ TEST(Generation, RefusesWhatDoesNotFit) {
   EXPECT_THROW(Generation(m, {}, {}), Error);
   EXPECT_THROW(Generation(m, Ids{11}, {}), Error);
   EXPECT_THROW(Generation(m, Ids{1}, {.vocabulary = 12}), Error);
+  EXPECT_THROW(Generation(m, Ids{1}, {.vocabulary = -1}), Error);
   EXPECT_EQ(m.places(), 1);
   Generation generation(m, Ids{1}, {});
   EXPECT_THROW(generation.draw(), Error);  // nothing was read

@@ -47,6 +47,28 @@ TEST(Gpt, HasTheParametersThatOneCounts) {
   // Embeddings (65 + 64) * 128; a block 4 * 128 * 128 + 2 * 128 * 512 and two norms of 256; a norm.
   const Gpt net{.vocabulary = 65};
   EXPECT_EQ(element_count(net.init(Key(0))), 805'248);
+  // Three matrices of 8/3 of the width are as large as two of four times the width.
+  const Gpt gated{
+      .vocabulary = 65, .width = 96, .heads = 4, .feed_forward = GptFeedForward::kSwiglu};
+  EXPECT_EQ(gated.init(Key(0)).at("layers.0.mlp.up_proj.weight").shape(), (Shape{256, 96}));
+}
+
+// Of a stream of ones and -ones: an eps of 3 halves both kinds of norm.
+TEST(Gpt, NormsWithItsEps) {
+  for (const GptNorm norm : {GptNorm::kLayer, GptNorm::kRms}) {
+    const Gpt net{.vocabulary = 2,
+                  .context = 2,
+                  .layers = 1,
+                  .width = 4,
+                  .heads = 1,
+                  .norm = norm,
+                  .norm_eps = 3};
+    Params params = net.init(Key(0));
+    for (const auto& [name, value] : net.init(Key(0)))
+      if (value.shape().rank() == 2) params.set(name, Tensor::zeros(value.type()));
+    params.set("embed_tokens.weight", Tensor::from<float>({2, 4}, {1, 1, -1, -1, 0, 0, 1, 0}));
+    EXPECT_TRUE(logits_of(net, params, {0}).same_bits(Tensor::from<float>({1, 2}, {2, -0.5f})));
+  }
 }
 
 TEST(Gpt, NamesItsParametersAsItDrawsThem) {
@@ -93,6 +115,38 @@ TEST(Gpt, GivesTheBitsOfTheInterpreterAndOfABatch) {
     const Tensor together = compile(net)(params, Tensor::from<std::int32_t>({3, 9}, three));
     EXPECT_TRUE(alone.same_bits(together.rows(1, 1).reshape(alone.shape()))) << net.config();
   }
+}
+
+// Of two texts, each read in two parts: every token has the logits that a whole pass gives it.
+TEST(Gpt, GivesTheLogitsOfEveryTokenThatItReadsIntoACache) {
+  const std::vector<std::int32_t> texts[] = {{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3}};
+  for (const Gpt& net : small_nets()) {
+    const Params params = net.init(Key(6));
+    Gpt::Chunk chunk{.sequences = 2, .length = 3, .capacity = 5};
+    std::vector<Tensor> caches;
+    for (const Input& cache : net.caches(chunk)) caches.push_back(Tensor::zeros(cache.type));
+    for (const auto& [first, length] : {std::pair{0, 3}, std::pair{3, 2}}) {
+      chunk.length = length;
+      std::vector<std::int32_t> tokens;
+      for (const auto& text : texts)
+        tokens.insert(tokens.end(), text.begin() + first, text.begin() + first + length);
+      std::vector<Tensor> inputs = params.values();
+      inputs.push_back(Tensor::from<std::int32_t>({2, length}, tokens));
+      inputs.push_back(Tensor::from<std::int32_t>({2}, {first, first}));
+      inputs.insert(inputs.end(), caches.begin(), caches.end());
+      std::vector<Tensor> outputs = compile(net.cached_function(chunk))(inputs);
+      caches.assign(outputs.begin() + 1, outputs.end());
+      for (std::int64_t t = 0; t < 2; ++t)
+        EXPECT_TRUE(outputs[0]
+                        .rows(t, 1)
+                        .reshape({length, 11})
+                        .same_bits(logits_of(net, params, texts[t]).rows(first, length)))
+            << net.config() << " at " << first;
+    }
+  }
+  for (const Gpt::Chunk& chunk :
+       {Gpt::Chunk{.sequences = 0}, Gpt::Chunk{.length = 0}, Gpt::Chunk{.capacity = -1}})
+    EXPECT_THROW(small_nets()[0].cached_function(chunk), Error);
 }
 
 TEST(Gpt, DropsOutByAKeyAlone) {
@@ -167,7 +221,13 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
     EXPECT_THROW(net.init(Key(0)), Error);
     EXPECT_THROW(net.function(), Error);
   }
+  for (const Gpt& net : {Gpt{.vocabulary = 5, .kv_heads = -1}, Gpt{.vocabulary = 5, .norm_eps = 0},
+                         Gpt{.vocabulary = 5, .dropout = -0.5}})
+    EXPECT_THROW(net.check(), Error) << net.config();
   EXPECT_THROW(Gpt{.vocabulary = 5}.function(65), Error);
+  const Gpt net = small_nets()[0];
+  for (const Shape& ids : {Shape{}, Shape{0}, Shape{2, 10}})
+    EXPECT_THROW(compile(net)(net.init(Key(0)), Tensor::zeros({Dtype::kI32, ids})), Error);
 }
 
 TEST(Gpt, RefusesSizesBeyondAllUse) {
@@ -198,6 +258,13 @@ TEST(Rotary, FrequenciesAreThePowersOfTheBase) {
     }
   EXPECT_THROW(rotary_frequencies(3, 10000), Error);
   EXPECT_THROW(rotary_frequencies(4, 1), Error);
+  EXPECT_THROW(rotary_frequencies(0, 10000), Error);
+  const RotaryScaling scaling;
+  rotary_frequencies(4, 10000, scaling);
+  for (const RotaryScaling& wrong :
+       {RotaryScaling{.factor = 0.5}, RotaryScaling{.low = -1}, RotaryScaling{.low = 4, .high = 4},
+        RotaryScaling{.context = 0}})
+    EXPECT_THROW(rotary_frequencies(4, 10000, wrong), Error);
 }
 
 // As the code of Llama 3.1's model card has it, by wavelengths.

@@ -118,6 +118,11 @@ TEST(Init, OrthogonalIsOrthogonal) {
   }
 }
 
+TEST(Init, OrthogonalMayBeOfNothing) {
+  for (const Shape& shape : {Shape{0, 5}, Shape{5, 0}})
+    EXPECT_EQ(orthogonal()(Key(1), shape).shape(), shape);
+}
+
 TEST(Init, DependsOnTheKeyAlone) {
   const Init he = kaiming_normal(1.5);
   EXPECT_TRUE(he(Key(3), {64, 32}).same_bits(he(Key(3), {64, 32})));

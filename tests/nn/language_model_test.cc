@@ -240,6 +240,9 @@ TEST(LanguageModel, KeepsAPlaceWhileTheSequenceLives) {
   moved = model->join(Ids{4});
   EXPECT_EQ(model->places(), 1);
   model->step();
+  auto& itself = moved;
+  moved = std::move(itself);
+  EXPECT_EQ(model->places(), 1);
   model.reset();  // its last sequence keeps the memory alive
   EXPECT_TRUE(same_bits(moved.logits(), net.logits(Ids{4})));
 }
@@ -439,6 +442,19 @@ TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
   const Mlp other = mlp({4, 3}, relu);
   EXPECT_THROW(LanguageModel(net, {}, {}), Error);
   EXPECT_THROW(LanguageModel(other.function(), other.init(Key(0)), {}), Error);
+  const auto refuses = [](const Type& tokens, Dtype logits) {
+    const Function f = trace("f", {{"tokens", tokens}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{cast(reshape(in[0], {4}), logits)};
+    });
+    EXPECT_THROW(LanguageModel(f, {}, {}), Error);
+  };
+  LanguageModel(
+      trace("f", {{"tokens", {Dtype::kI32, {4}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{cast(in[0], Dtype::kF32)}; }),
+      {}, {});
+  refuses({Dtype::kI32, {4}}, Dtype::kF64);
+  refuses({Dtype::kI32, {2, 2}}, Dtype::kF32);
+  refuses({Dtype::kI64, {4}}, Dtype::kF32);
   const Gpt gpt = language_nets().front();
   EXPECT_THROW(LanguageModel(gpt.function(), gpt.init(Key(0)), {}), Error);
   LanguageModel model(net, net.init(Key(0)), {.capacity = 2});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "limpid/compile/executable.h"
 #include "limpid/compile/thread_pool.h"
@@ -16,9 +17,11 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
+#include "limpid/nn/perceptron.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/simplify.h"
 
 namespace limpid::nn {
 namespace {
@@ -211,6 +214,26 @@ TEST(Mlp, NormsBeforeItsActivation) {
   expect_as(MlpNorm::kRms, sequential(first, named("norms.0", RmsNorm{8}), relu, second));
 }
 
+// Two with the same key would drop the same elements.
+TEST(Mlp, EveryDropoutHasAKeyOfItsOwn) {
+  const auto keys_of = [](const auto& net, const Type& x) {
+    const Params params = net.init(Key(0));
+    std::vector<Input> inputs = inputs_of(params);
+    inputs.push_back({"x", x});
+    inputs.push_back({"key", {Dtype::kI64, {}}});
+    const Function f = simplify(trace("training", inputs, [&](std::span<const Value> in) {
+      return std::vector<Value>{net(args_of(params, in), in[params.size()], in.back())};
+    }));
+    std::set<ValueId> keys;
+    for (const Node& node : f.nodes())
+      if (node.op == &op::dropout) keys.insert(node.inputs[1]);
+    return keys.size();
+  };
+  const Mlp net = mlp({6, 5, 4, 3, 2}, relu, 0.5);
+  EXPECT_EQ(keys_of(net, {Dtype::kF32, {6}}), 3u);
+  EXPECT_EQ(keys_of(CharLm{2, 3, 2, net}, {Dtype::kI32, {3}}), 3u);
+}
+
 TEST(Norms, ParametersAndFirstValues) {
   EXPECT_EQ(LayerNorm{5}.init(Key(0)).names(), (Names{"weight", "bias"}));
   EXPECT_EQ((LayerNorm{5, 1e-5, false}.init(Key(0)).names()), Names{"weight"});
@@ -220,6 +243,38 @@ TEST(Norms, ParametersAndFirstValues) {
   EXPECT_EQ(BatchNorm{5}.init_state().names(), (Names{"running_mean", "running_var"}));
   EXPECT_TRUE(BatchNorm{5}.init(Key(0)).at("weight").same_bits(ones({5})));
   EXPECT_TRUE(BatchNorm{5}.init_state().at("running_var").same_bits(ones({5})));
+  EXPECT_TRUE(BatchNorm{5}.init_state().at("running_mean").same_bits(zeros()(Key(0), {5})));
+}
+
+// Of a variance of 1 and an eps of 3: divided by 2.
+TEST(Norms, DivideByTheRootOfTheVarianceAndEps) {
+  const auto expect = [](const auto& layer, const Shape& shape, const std::vector<float>& x,
+                         const std::vector<float>& y) {
+    EXPECT_TRUE(run(layer, Tensor::from(shape, x)).same_bits(Tensor::from(shape, y)));
+  };
+  expect(LayerNorm{2, 3}, {2, 2}, {-1, 1, 6, 4}, {-0.5f, 0.5f, 0.5f, -0.5f});
+  expect(LayerNorm{2, 3, false}, {2}, {-1, 1}, {-0.5f, 0.5f});
+  expect(RmsNorm{2, 3}, {2, 2}, {-1, 1, 1, 1}, {-0.5f, 0.5f, 0.5f, 0.5f});
+  expect(GroupNorm{2, 4, 3}, {1, 4}, {-1, 1, 7, 5}, {-0.5f, 0.5f, 0.5f, -0.5f});
+  const BatchNorm batch{1, 0.25, 3};
+  Params all = batch.init(Key(0));
+  all.merge("", batch.init_state());
+  const auto both = [&](const Args& args, const Value& x) {
+    const BatchNorm::Result trained = batch(args, args, x);
+    return std::vector<Value>{batch.inference(args, args, x), trained.y,
+                              trained.state.at("running_mean"), trained.state.at("running_var")};
+  };
+  const Function f = trace("batch", {{"x", {Dtype::kF32, {2, 1}}}}, [&](std::span<const Value> in) {
+    Args args;
+    for (const auto& [name, value] : all) args.set(name, constant(in[0].builder(), value));
+    return both(args, in[0]);
+  });
+  const std::vector<Tensor> x{Tensor::from<float>({2, 1}, {4, 6})};
+  const std::vector<Tensor> got = interpret(f, x);
+  EXPECT_TRUE(got[0].same_bits(Tensor::from<float>({2, 1}, {2, 3})));
+  EXPECT_TRUE(got[1].same_bits(Tensor::from<float>({2, 1}, {-0.5f, 0.5f})));
+  EXPECT_EQ(got[2].values<float>()[0], 5 * 0.25f);
+  EXPECT_EQ(got[3].values<float>()[0], 0.75f + 2 * 0.25f);  // the variance of a sample, 2
 }
 
 // The running variance would be divided by zero and stay invalid.
@@ -277,6 +332,30 @@ TEST(MultiHeadAttention, SharesKeysBetweenHeads) {
   EXPECT_THROW((MultiHeadAttention{.features = 12, .heads = 6, .kv_heads = 4}.init(Key(0))), Error);
 }
 
+TEST(MultiHeadAttention, HasBiasesOrNone) {
+  const MultiHeadAttention biased{.features = 8, .heads = 2};
+  const MultiHeadAttention plain{.features = 8, .heads = 2, .bias = false};
+  EXPECT_EQ(plain.init(Key(0)).names(), (Names{"in_proj_weight", "out_proj.weight"}));
+  // Biases are zero at first.
+  const Tensor x = normal(1)(Key(2), {5, 8});
+  EXPECT_TRUE(run(plain, x).same_bits(run(biased, x)));
+}
+
+TEST(MultiHeadAttention, RefusesNoHeadsAndNoSequence) {
+  const auto refuses = [](const MultiHeadAttention& layer, const Shape& x) {
+    EXPECT_THROW(function_of(layer, {Dtype::kF32, x}), Error);
+  };
+  refuses({.features = 8, .heads = 0}, {5, 8});
+  refuses({.features = 8, .heads = -2}, {5, 8});
+  refuses({.features = 8, .heads = 2, .kv_heads = -1}, {5, 8});
+  try {
+    function_of(MultiHeadAttention{.features = 8, .heads = 2}, {Dtype::kF32, {8}});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "attention: expected an input [..., length, 8], got f32[8]");
+  }
+}
+
 // Later tokens of the sequence do not affect earlier ones.
 TEST(MultiHeadAttention, CausalLooksBackOnly) {
   const MultiHeadAttention layer{.features = 8, .heads = 2, .causal = true};
@@ -318,6 +397,29 @@ TEST(Block, HasTheSameBitsHoweverItRuns) {
     inputs.back() = batch.rows(i, 1).reshape({5, 12});
     EXPECT_TRUE(interpret(one, inputs)[0].same_bits(expected[1].rows(i, 1).reshape({5, 12}))) << i;
   }
+}
+
+// x is both at once, so that no weights fit.
+TEST(Perceptron, HearsOfEveryExample) {
+  const Tensor x = Tensor::from<float>({3, 1}, {1, 1, 2});
+  int examples = 0;
+  const PerceptronRun run =
+      train_perceptron({1}, x, Tensor::from<float>({3}, {0, 1, 1}), 4, 1, [&] { ++examples; });
+  EXPECT_EQ(run.mistakes.size(), 4u);
+  EXPECT_EQ(examples, 4 * 3);
+}
+
+TEST(Perceptron, RefusesExamplesOfAnotherShape) {
+  const auto refuses = [](const Shape& x, const Shape& targets) {
+    EXPECT_THROW(train_perceptron({2}, Tensor::zeros({Dtype::kF32, x}),
+                                  Tensor::zeros({Dtype::kF32, targets}), 1),
+                 Error)
+        << to_string(x);
+  };
+  refuses({4}, {4});
+  refuses({4, 3}, {4});
+  refuses({4, 2}, {3});
+  refuses({4, 2}, {4, 1});
 }
 
 TEST(Linear, CountsParameters) {

@@ -365,7 +365,7 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
   expect_refused([](TrainState& s) { s.seed = 1; });
   expect_refused([](TrainState& s) { s.step = 1000; });
   expect_refused([](TrainState& s) { s.step = -1; });
-  expect_refused([](TrainState& s) { s.best_epoch = 1; });
+  expect_refused([](TrainState& s) { s.best_epoch = 2; });
   expect_refused([](TrainState& s) { s.params = {}; });
   expect_refused([](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
   expect_refused([](TrainState& s) { s.optimizer = {}; });

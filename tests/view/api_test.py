@@ -3,7 +3,9 @@
 import base64
 import json
 import math
+import os
 import pathlib
+import select
 import shlex
 import struct
 import subprocess
@@ -213,6 +215,27 @@ class View(tool.ToolTest):
             self.assertAlmostEqual(sum(by_batch[i::8]), 0, places=4)
             self.assertAlmostEqual(sum(x * x for x in by_batch[i::8]) / 4, 1, places=3)
 
+    def test_the_lab_refuses_numbers_out_of_range(self):
+        for says, name, request in (
+                ("temperature: expected 0.001 to 1000, got 0", "lab/softmax", {"temperature": 0}),
+                ("temperature: expected 0.001 to 1000, got 1001", "lab/softmax", {"temperature": 1001}),
+                ("logits: expected 1 to 4096 numbers, got 4097", "lab/softmax", {"logits": [0] * 4097}),
+                ("target: expected -4 to 4, got -4.5", "lab/losses", {"target": -4.5}),
+                ("values: expected 4 rows of 8 numbers", "lab/norms", {"values": [1] * 33}),
+                ("rate: expected 0 to 0.99, got 1", "lab/dropout", {"rate": 1}),
+                ("start: expected two numbers", "lab/optimizers", {"start": [1, 2, 3]}),
+                ("names: too many optimisers", "lab/optimizers", {"names": ["sgd"] * 17})):
+            self.assertEqual(self.refused(400, name, request), says)
+        self.assertEqual(len(self.answered("lab/softmax", logits=[0] * 4096)["probabilities"]), 4096)
+        self.assertEqual(len(self.answered("lab/optimizers", names=["sgd"] * 16, steps=1)["paths"]), 16)
+
+    def test_the_lab_has_certain_answers_and_zeros(self):
+        self.assertEqual(self.answered("lab/softmax", logits=[1000, 0]), {"probabilities": [1, 0], "entropy": 0})
+        # What was 0 is not dropped.
+        dropped = self.answered("lab/dropout", rate=0.99, values=[0] * 20 + [1] * 20)
+        self.assertEqual(dropped["kept"][:20], [True] * 20)
+        self.assertIn(False, dropped["kept"][20:])
+
     def test_the_lab_has_what_a_hidden_layer_learns(self):
         for row in self.answered("lab/approximation", units=2)["rows"]:
             if row["task"].startswith("abs"):
@@ -319,6 +342,32 @@ class View(tool.ToolTest):
                 if path != "/":
                     self.assertEqual(answer.status, 404)
 
+    def test_a_request_has_its_method(self):
+        token = {"Authorization": f"Bearer {self.page.token}"}
+        for method, path, expected in (("GET", "/api/session", "expected the method POST"),
+                                       ("PUT", "/api/forward", "expected the method POST"),
+                                       ("POST", "/api/run/events", "there is no request 'run/events'"),
+                                       ("POST", "/api/run/report", "there is no request 'run/report'"),
+                                       ("POST", "/", "expected the method GET")):
+            body = None if method == "GET" else b"{}"
+            asked = urllib.request.Request(self.page.origin + path, method=method, headers=token, data=body)
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(asked, timeout=60)
+            self.assertEqual(refused.exception.code, 404 if "no request" in expected else 405)
+            self.assertIn(expected, refused.exception.read().decode())
+
+    def test_a_run_without_a_report_has_none(self):
+        (self.run_folder / "report.html").rename(self.run_folder / "kept.html")
+        asked = urllib.request.Request(f"{self.page.origin}/api/run/report?run=r0",
+                                       headers={"Authorization": f"Bearer {self.page.token}"})
+        try:
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(asked, timeout=60)
+            self.assertEqual(refused.exception.code, 404)
+            self.assertIn("the run has no report yet", refused.exception.read().decode())
+        finally:
+            (self.run_folder / "kept.html").rename(self.run_folder / "report.html")
+
     def test_hostile_requests_are_one_sentence(self):
         self.refused(404, "fly", {})
         self.refused(400, "graph", None, body=b"\xff\xfe{")
@@ -353,10 +402,36 @@ class View(tool.ToolTest):
         there = self.answered("forward", model="r0", input={"values": [0.5] * 784})
         self.assertEqual(here["answer"]["outputs"], there["answer"]["outputs"])
         self.answered("close", model=info["id"])
+        status, info = self.page.ask("open?name&more=x&name=50%.%73afetensors&name=y", body=body)
+        self.assertEqual((status, info["name"]), (200, "50%.safetensors"))
+        self.answered("close", model=info["id"])
         self.refused(404, "graph", {"model": info["id"]})
 
 
 class Tool(tool.ToolTest):
+    def test_the_desktops_browser_is_given_the_address(self):
+        """Where there is a desktop, and unless it is told not to."""
+        told, opener = self.folder / "told", self.folder / "xdg-open"
+        os.mkfifo(told)
+        opener.write_text(f'#!/bin/sh\nprintf %s "$*" > {told}\n')
+        opener.chmod(0o755)
+        nowhere = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        for desktop in ("DISPLAY", "WAYLAND_DISPLAY"):
+            with open(os.open(told, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+                process = subprocess.Popen([tool.TOOL, "view", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                           env={**nowhere, desktop: ":9", "PATH": f"{self.folder}:{os.environ['PATH']}"})
+                try:
+                    url = process.stdout.readline().strip()
+                    try:
+                        urllib.request.urlopen(url.decode(), timeout=60).close()
+                    except urllib.error.HTTPError as error:
+                        self.skipTest(f"the tool has no page: {error}")
+                    self.assertTrue(select.select([pipe], [], [], 60)[0], "it opened nothing")
+                    self.assertEqual(pipe.read(4096), url)
+                finally:
+                    process.terminate()
+                    process.communicate()
+
     def test_wrong_uses(self):
         self.error(1, "view", self.folder / "nothing.safetensors", "--no-open")
         self.error(2, "view", "--port", "99999")
