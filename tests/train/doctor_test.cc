@@ -360,6 +360,33 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
   EXPECT_TRUE(diagnose(log).empty());
 }
 
+// The last probe counts.
+TEST(Doctor, ABlockIsWhatItIsInTheEnd) {
+  const auto block = [](const std::string& name, double entropy, double stream) {
+    return LayerStatistics{
+        name, {}, {{"residual", 0, stream, 0, 0, 0}}, {{entropy, 0, 1}, {1, 0, 1}}};
+  };
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.run.config = Json{{"optimizer", Json{{"lr", 0.1}}}};
+  const std::vector healthy{block("layers.0", 0.5, 4), block("layers.1", 0.5, 40)};
+  log.probes = {{1, healthy}, {2, {block("layers.0", 0.5, 4), block("layers.1", 0.0199, 44)}}};
+  EXPECT_EQ(checked(log, "attention_collapse")->symptom,
+            "at step 2 its attention entropy is 0.02 of the maximum: nearly every query attends to "
+            "a single key");
+  EXPECT_EQ(remedies_text(checked(log, "attention_collapse")->remedies),
+            "optimizer.lr=0.03; a longer --warmup; more --weight-decay");
+  EXPECT_EQ(checked(log, "residual_growth")->symptom,
+            "at step 2 the residual stream is 11 times as large after it as before it");
+  EXPECT_EQ(remedies_text(checked(log, "residual_growth")->remedies),
+            "optimizer.lr=0.03; more --weight-decay; fewer --layers");
+  log.probes.push_back({3, healthy});
+  EXPECT_FALSE(checked(log, "attention_collapse"));
+  EXPECT_FALSE(checked(log, "residual_growth"));
+  log.probes.back().layers = {block("layers.0", 0.02, 0.25), block("layers.1", 0.5, 2.5)};
+  EXPECT_FALSE(checked(log, "attention_collapse"));
+  EXPECT_FALSE(checked(log, "residual_growth"));
+}
+
 // ---- the data
 
 TEST(Doctor, TheOnlyAnswerIsNamed) {
@@ -386,7 +413,7 @@ TEST(Doctor, TheOnlyAnswerIsNamed) {
 TEST(Doctor, AColumnThatIsOfNoTableIsLeftOutByHand) {
   RunLog log = with_data(100);
   log.run.config = Json{{"data", "npz:pets.npz"}};
-  log.data->giveaways = {{"age", 3, 0, 1, 0.5, 0.5}};
+  log.data->giveaways = {{"age", 3, 0, 1, 0.5, 0.5}, {"born", 4, 0, 1, 0.5, 0.5}};
   EXPECT_EQ(checked(log, "target_among_inputs")->symptom,
             "'age' alone determines the target of each of the 100 rows");
   EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies), "leave out 'age'");
@@ -469,6 +496,15 @@ TEST(Doctor, InputsAreOfNoSizeBetweenTheirThresholds) {
             "column is column 7, mean -300, from -900 to 100");
   log.run.task = "next_token";
   EXPECT_FALSE(found(log));
+}
+
+TEST(Doctor, ValuesThatAreNoNumbersAreTold) {
+  RunLog log = with_data(100);
+  EXPECT_FALSE(checked(log, "data_not_finite"));
+  log.data->non_finite = 1;
+  log.data->first_non_finite = {{"test", 4, 5, -INFINITY}, {"test", 6, 7, INFINITY}};
+  EXPECT_EQ(checked(log, "data_not_finite")->symptom,
+            "1 of the inputs are not finite; the first is -inf in row 4, column 5 of the test set");
 }
 
 TEST(Doctor, AClassIsRareByATenthOfTheMostFrequent) {
@@ -565,6 +601,20 @@ TEST(Doctor, WeightsBeginAsTheirActivationNeedsThem) {
   EXPECT_EQ(remedies("relu").find("clip"), std::string::npos) << "it is clipped so";
 }
 
+TEST(Doctor, ValuesAreAllZeroInTheEnd) {
+  const auto find = [](const char* op, double first, double last) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    for (const double share : {first, last})
+      log.probes.push_back({share == last ? 7 : 6, {{"layers.0", {}, {{op, 0, 0, share, 0, 0}}}}});
+    return checked(log, "zero_activations");
+  };
+  EXPECT_FALSE(find("relu", 1, 0.5));
+  EXPECT_EQ(find("relu", 0.5, 1)->symptom, "all its values after relu are 0 at step 7");
+  EXPECT_EQ(find("relu", 0.5, 1)->cause, "its weights are 0, or all its units are dead");
+  EXPECT_EQ(find("input", 0.5, 1)->cause, "the batch has only zeros");
+  EXPECT_EQ(remedies_text(find("input", 0.5, 1)->remedies), "inspect the data");
+}
+
 TEST(Doctor, AGradientExplodesAboveAHundredTimesItsWeights) {
   RunLog log = with_losses({1, 0.9, 0.8});
   log.probes = {{0, {layer_of("layers.0", 2, 200, 1)}}};
@@ -593,7 +643,8 @@ TEST(Doctor, UnitsAreDeadOrSaturatedByTheirShare) {
   for (const char* alive : {"step", "leaky_relu", "linear"})
     EXPECT_FALSE(find("dead_units", alive, {1})) << alive;
   EXPECT_FALSE(find("saturated_units", "tanh", {0.49}));
-  EXPECT_TRUE(find("saturated_units", "tanh", {0.5}));
+  EXPECT_EQ(find("saturated_units", "tanh", {0.5})->symptom,
+            "50 % of its activations are saturated: the slope is below 0.001");
   for (const char* open : {"relu", "gelu", "linear"})
     EXPECT_FALSE(find("saturated_units", open, {1})) << open;
 }
@@ -608,6 +659,11 @@ TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
   EXPECT_FALSE(checked(log_of(1), "update_ratio"));
   EXPECT_EQ(checked(log_of(1.1), "update_ratio")->cause, "the learning rate of 0.1 is too large");
   EXPECT_FALSE(checked(log_of(1.1, 1), "update_ratio")) << "one probe";
+  RunLog twice = log_of(1.1);  // gradients of another norm than 1
+  for (StepEvent& step : twice.steps) step.gradient_norm = 4;
+  twice.run.config = Json{{"clip", Json{{"norm", 0.039}}}};
+  for (ProbeEvent& probe : twice.probes) probe.layers = {layer_of("layers.0", 10, 1, 9e-5)};
+  EXPECT_EQ(remedies_text(checked(twice, "update_ratio")->remedies).find("clip.norm=1.0; "), 0U);
   EXPECT_FALSE(checked(log_of(1e-4), "update_ratio"));
   RunLog log = log_of(9e-5);
   EXPECT_EQ(checked(log, "update_ratio")->cause, "the learning rate of 0.1 is too small");
@@ -622,7 +678,10 @@ TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
   // Short steps are right once there is little left to learn.
   log.epochs = {epoch_of(1, 0.5, 0.5)};
   EXPECT_TRUE(checked(log, "update_ratio"));
-  log.epochs = {epoch_of(1, 0.49, 0.5)};
+  log.epochs = {epoch_of(1, 0.5, 0.5), epoch_of(2, 0.49, 0.5)};
+  EXPECT_FALSE(checked(log, "update_ratio"));
+  for (StepEvent& step : log.steps) step.loss = 2;
+  log.epochs = {epoch_of(1, 0.99, 0.5)};
   EXPECT_FALSE(checked(log, "update_ratio"));
 }
 
@@ -684,6 +743,8 @@ TEST(Doctor, WhatIsHighOnAllRowsIsUnderfitted) {
   log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {}, 1, 1, false}};
   EXPECT_EQ(checked(log, "underfitting")->symptom,
             "the training loss ended at 2, 67 % of the 3 it began at");
+  EXPECT_EQ(remedies_text(checked(log, "underfitting")->remedies),
+            "wider --layers; model.dropout=0.0; optimizer.weight_decay=0.0");
   log.epochs.clear();
   EXPECT_FALSE(checked(log, "underfitting"));
 }
@@ -707,6 +768,22 @@ TEST(Doctor, ANetworkBecomesWiderByItsKind) {
   EXPECT_EQ(remedy(Json{{"name", "mlp"}, {"layers", 3}}), "wider --layers");
 }
 
+TEST(Doctor, ARunThatStillFallsIsLonger) {
+  // Over the last four of its sixteen windows, beside the four before.
+  const auto cause = [](double before, double last) {
+    std::vector<double> losses(160, 3);
+    std::fill(losses.begin() + 80, losses.end(), before);
+    std::fill(losses.begin() + 120, losses.end(), last);
+    RunLog log = with_losses(losses);
+    log.epochs = {epoch_of(1, 2.2, 1.9), epoch_of(2, 2.2, 2.1)};
+    log.end = EndEvent();
+    return checked(log, "underfitting")->cause.substr(0, 28);
+  };
+  EXPECT_EQ(cause(2.1, 2), "training ended too early, or");
+  EXPECT_EQ(cause(2.04, 2), "the network is too small or ");
+  EXPECT_EQ(cause(2, 2.1), "the network is too small or ");
+}
+
 TEST(Doctor, ALongerRunIsLongerByItsOwnMeasure) {
   RunLog log = with_losses({1});
   log.run.task = "next_token";
@@ -727,6 +804,92 @@ TEST(Doctor, ALongerRunIsLongerByItsOwnMeasure) {
   EXPECT_FALSE(checked(log, "underfitting"));
 }
 
+// With a median before of 1 and distances from it of 0.01; a jump of half of the first loss at
+// least.
+TEST(Doctor, ALeapIsAboveTheStepsBefore) {
+  const auto find = [](double first, std::size_t at, double leap) {
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < 100; ++i) losses.push_back(1 + (i % 2 != 0 ? 0.01 : -0.01));
+    std::fill_n(losses.begin(), 3, first);
+    losses[at] = leap;
+    RunLog log = with_losses(losses);
+    for (StepEvent& step : log.steps) step.learning_rate = step.step == 21 ? 0.7 : 0.1;
+    return checked(log, "loss_spikes");
+  };
+  EXPECT_TRUE(find(1, 99, 1.53));
+  EXPECT_FALSE(find(1, 99, 1.47));
+  EXPECT_TRUE(find(4, 99, 3.02));
+  EXPECT_FALSE(find(4, 99, 2.9));
+  EXPECT_FALSE(find(1, 19, 9)) << "too few steps before";
+  EXPECT_EQ(find(1, 20, 9)->cause,
+            "a step that was too large, or a batch unlike all others; the learning rate is 0.7");
+}
+
+TEST(Doctor, ALeapStandsOutOfTheSpread) {
+  // Ten deviations are 10 * 1.4826 * 0.2, by the larger of two medians.
+  const auto found = [](double leap) -> std::string {
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < 100; ++i) losses.push_back(1 + (i % 2 != 0 ? 0.1 : -0.1));
+    losses[80] = losses[60] = leap;
+    losses[61] = leap + 1;
+    const auto finding = checked(with_losses(losses), "loss_spikes");
+    return finding ? finding->symptom.substr(0, 75) : "";
+  };
+  EXPECT_EQ(found(4),
+            "once the loss jumped far above the steps before, in step 62 from about 1.1 ");
+  EXPECT_EQ(found(4.2),
+            "2 times the loss jumped far above the steps before, in step 62 from about 1");
+}
+
+TEST(Doctor, ALossExplodesFromItsStartOrItsBest) {
+  // The losses of the four quarters of a hundred steps.
+  const auto find = [](const std::vector<double>& quarters) {
+    std::vector<double> losses;
+    for (const double loss : quarters) losses.insert(losses.end(), 25, loss);
+    return checked(with_losses(losses), "loss_exploding");
+  };
+  EXPECT_FALSE(find({2, 2, 2, 3}));
+  EXPECT_TRUE(find({2, 2, 2, 3.1})) << "half above its start";
+  EXPECT_EQ(find({2, 1, 1, 1.6})->symptom, "the loss began at 2, was 1 at best and is 1.6 now");
+  EXPECT_FALSE(find({2, 1, 1, 1.45})) << "less than half above its best";
+  EXPECT_FALSE(find({4, 1, 1, 2.4})) << "half of what it gained is kept";
+  EXPECT_TRUE(find({4, 1, 1, 2.6}));
+  EXPECT_FALSE(find({2, 1.98, 1.98, 2.9})) << "it never fell";
+  EXPECT_EQ(find({2, 2, 2, 3.1})->symptom, "the loss began at 2, was 2 at best and is 3.1 now");
+  EXPECT_FALSE(find({0, 0, 0, 9}));
+  // Four windows of five steps at least.
+  EXPECT_FALSE(checked(
+      with_losses(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9}),
+      "loss_exploding"));
+  EXPECT_TRUE(checked(
+      with_losses(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}),
+      "loss_exploding"));
+}
+
+TEST(Doctor, AnExplosionMayEndFlat) {
+  const auto find = [](double first, double peak, double last) {
+    std::vector<double> losses(100, last);
+    losses[0] = first;
+    losses[1] = peak;
+    return checked(with_losses(losses), "loss_exploding");
+  };
+  EXPECT_EQ(find(2, 20.1, 1.1)->symptom, "the loss began at 2, rose to 20.1 and is 1.1 now");
+  EXPECT_FALSE(find(2, 19.9, 1.1));
+  EXPECT_FALSE(find(2, 20.1, 0.9)) << "half of it is gone";
+}
+
+TEST(Doctor, ALossThatIsNoNumberCameAfterOthers) {
+  RunLog log = with_losses({3, 2, std::nan("")});
+  log.steps[1].gradient_norm = 7;
+  log.steps[2].learning_rate = 0.3;
+  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
+            "the steps are too large: the learning rate is 0.3 and the gradient norm was 7");
+  log = with_losses({std::nan("")});
+  EXPECT_EQ(checked(log, "loss_not_finite")->symptom, "the loss is nan in step 1");
+  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
+            "the steps are too large: the learning rate is 0.1 and the gradient norm was 1");
+}
+
 TEST(Doctor, ALossOscillatesByEpochs) {
   RunLog log = with_losses({1, 1, 1});
   for (const double loss : {1.0, 0.9, 0.8, 0.7, 0.5, 0.6, 0.5}) {
@@ -739,6 +902,38 @@ TEST(Doctor, ALossOscillatesByEpochs) {
             "before; it oscillates between 0.5 and 0.6");
   for (StepEvent& step : log.steps) step.loss = 6;
   EXPECT_FALSE(checked(log, "loss_oscillating")) << "it is a tenth of the first";
+}
+
+// By how far the weights move in a step, and in all of them.
+TEST(Doctor, AFlatLossIsOfTheStepsOrOfTheData) {
+  const auto cause = [](double update, std::size_t steps) {
+    RunLog log = with_losses(std::vector<double>(steps, 1));
+    for (const double factor : {1.0, 1.0, 1000.0})
+      log.probes.push_back({1, {layer_of("layers.0", 1, 1, factor * update)}});
+    return checked(log, "loss_flat")->cause.substr(0, 21);
+  };
+  EXPECT_EQ(cause(0.0009, 100), "the updates are tiny:");
+  EXPECT_EQ(cause(0.0009, 200), "the updates are of us");
+  EXPECT_EQ(cause(0.0011, 100), "the updates are of us");
+  EXPECT_EQ(cause(0.09, 100), "the updates are of us");
+  EXPECT_EQ(cause(0.11, 100), "the updates are large");
+}
+
+// With standardised targets, the mean has a loss of 1.
+TEST(Doctor, AConstantOfStandardisedTargetsHasALossOfOne) {
+  const auto find = [](const char* loss, const char* data, double validation) {
+    RunLog log = with_data(100);
+    log.run.task = "regression";
+    log.run.config = Json{{"data", data}, {"loss", Json{{"name", loss}}}};
+    for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, 0.5, validation));
+    return checked(log, "no_better_than_chance");
+  };
+  EXPECT_EQ(find("mse", "npz:a.npz", 0.96)->symptom,
+            "the validation loss was 0.96 at best, while a constant prediction has 1; the training "
+            "loss fell to 0.5");
+  EXPECT_FALSE(find("mse", "npz:a.npz", 0.94));
+  EXPECT_FALSE(find("mae", "npz:a.npz", 0.96));
+  EXPECT_FALSE(find("mse", "npz:a.npz,standardize=none", 0.96));
 }
 
 // The first weights may be worse than guessing.
@@ -776,6 +971,7 @@ TEST(Doctor, DecayShrinksWeightsToATenth) {
   EXPECT_FALSE(find("sgd", 0.5, 0.21));
   ASSERT_TRUE(find("sgd", 0.5, 0.19));
   EXPECT_FALSE(find("sgd", 0, 0.19));
+  EXPECT_EQ(find("sgd", 0.5, 0.19)->remedies.at(1).settings.at(0).value, Json(0.0));
   const auto recommended = [&](const char* optimizer, double decay) {
     return find(optimizer, decay, 0.19)->remedies.at(0).settings.at(0).value;
   };
@@ -793,6 +989,7 @@ TEST(Doctor, DropoutIsHighFromSevenTenthsOn) {
   };
   EXPECT_FALSE(find(0.69));
   EXPECT_FALSE(find(0.75, 0.5)) << "it learns all the same";
+  EXPECT_EQ(remedies_text(find(0.7)->remedies), "model.dropout=0.2; model.dropout=0.0");
   EXPECT_EQ(find(0.75)->cause,
             "too little passes through a layer to learn from; the rest is multiplied by 4");
 }
@@ -803,6 +1000,20 @@ TEST(Doctor, ARiseLastsTwoEpochs) {
   log.run.config = Json{{"epochs", 5}};
   EXPECT_EQ(remedies_text(checked(log, "overfitting")->remedies),
             "epochs=1; model.dropout=0.5; optimizer.weight_decay=0.001; more data");
+  log.run.data.validation = 1;
+  log.run.config = Json{{"steps", 100}};
+  EXPECT_EQ(
+      remedies_text(checked(log, "overfitting")->remedies),
+      "early_stopping.patience=3; model.dropout=0.5; optimizer.weight_decay=0.001; more data");
+  // The best epoch is the first of the lowest; a rise is beside the first loss of training, too.
+  RunLog later = log;
+  for (std::size_t e = 0; e < 2; ++e) later.epochs[e].validation.set("loss", 0.1);
+  later.epochs[2].validation.set("loss", 0.05);
+  later.epochs[2].train.set("loss", 0.5);
+  EXPECT_EQ(checked(later, "overfitting")->symptom.find("since epoch 3 "), 0U);
+  RunLog small = log;
+  for (EpochEvent& e : small.epochs) e.validation.set("loss", 0.1 * e.validation.at("loss"));
+  EXPECT_FALSE(checked(small, "overfitting"));
   RunLog back = log;
   back.epochs[3].validation.set("loss", 0.1);
   EXPECT_FALSE(checked(back, "overfitting"));
