@@ -99,6 +99,48 @@ TEST_F(LoadData, TablesWithTheirOptions) {
               load_table(pets, {.targets = {"kind"}}, {100, 0, 0}, Key(0).fold_in(2), pets));
 }
 
+TEST_F(LoadData, TablesWithWhatTheyDoNotHave) {
+  put("few.csv", "c;y\na;0\nb;1\n");
+  put("other.csv", "c;y\nb;1\nnew;0\n");
+  put("bare.csv", "1,0,2\n,1,2\n3,0,2\n");
+  const TableText semicolons{.separator = ';'};
+  expect_same(
+      load_data("csv:" + at("few.csv") +
+                ",target=y,separator=semicolon,unseen=zeros,test=" + at("other.csv")),
+      load_table(at("few.csv"), {.text = semicolons, .targets = {"y"}, .unseen = Unseen::kZeros},
+                 {100, 0, 0}, Key(0).fold_in(2), at("other.csv")));
+  for (const auto& [name, missing] :
+       {std::pair{"drop", Missing::kDrop}, {"impute", Missing::kImpute}})
+    expect_same(
+        load_data("csv:" + at("bare.csv") + ",target=2,header=no,split=1/0/0,missing=" + name),
+        load_table(at("bare.csv"),
+                   {.text = {.header = false}, .targets = {"2"}, .missing = missing}, {1, 0, 0},
+                   Key(0).fold_in(2)));
+}
+
+// A path may have commas; what follows one is an option if it is a word and a =.
+TEST_F(LoadData, AnOptionIsAWordBehindAComma) {
+  const DataSpec spec = parse_data_spec("csv:a,=b,c,2d=e,target=k,ignore=x,y");
+  EXPECT_EQ(spec.value, "a,=b,c,2d=e");
+  ASSERT_EQ(spec.options.size(), 2U);
+  EXPECT_EQ(spec.options[0].value, "k");
+  EXPECT_EQ(spec.options[1].key, "ignore");
+  EXPECT_EQ(spec.options[1].value, "x,y");
+  EXPECT_EQ(to_text(spec), "csv:a,=b,c,2d=e,target=k,ignore=x,y");
+  EXPECT_EQ(parse_data_spec("npz:a,").value, "a,");
+  EXPECT_EQ(parse_data_spec("npz:a,b").value, "a,b");
+}
+
+TEST_F(LoadData, ExamplesForAModelWithoutATableAreReadAsTheSpecSays) {
+  const nn::Mlp net{{4, 2}};
+  const Model bare{net.function(), net.init(Key(0)), net.config()};
+  const std::string pets = "csv:" + at("pets.csv") + ",target=kind";
+  expect_same(load_examples(parse_data_spec(pets), bare),
+              load_table(at("pets.csv"), {.targets = {"kind"}}, {1, 0, 0}, Key(0)).train);
+  for (const std::string& more : {",split=4/2/2,seed=3"s, ",test=" + at("pets.csv")})
+    expect_same(load_examples(parse_data_spec(pets + more), bare), load_data(pets + more).test);
+}
+
 TEST_F(LoadData, Arrays) {
   const Dataset all = arrays_split({{"x", x_}, {"y", y_}}, "a").train;
   const Split expected = split_rows(all, {80, 10, 10}, Key(0).fold_in(2));
