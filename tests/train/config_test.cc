@@ -150,6 +150,81 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
+// docs/reference/train.md has them, too.
+TEST(Config, WhatNobodyChoseIsTheUsual) {
+  const Split data = data_of(Task::kClassification, 20'000);
+  TrainConfig config;
+  const TrainConfig c = complete(config, data);
+  EXPECT_EQ(*c.accumulate, 1);
+  EXPECT_EQ(*c.shards, 1);
+  EXPECT_EQ(*c.label_smoothing, 0);
+  EXPECT_FALSE(c.delta);
+  EXPECT_FALSE(c.clip_norm);
+  EXPECT_EQ(*c.warmup, 0);
+  EXPECT_EQ(*c.decay_every, 10);
+  EXPECT_EQ(*c.decay_factor, 0.1);
+  EXPECT_EQ(*c.seed, 0);
+  EXPECT_EQ(*c.patience, 0);
+  EXPECT_EQ(*c.metric, "loss");
+  EXPECT_EQ(*c.min_delta, 0);
+  EXPECT_FALSE(*c.check_finite);
+  EXPECT_FALSE(*c.log_shards);
+  EXPECT_EQ(*c.checkpoint_every, 0);
+  EXPECT_EQ(*c.log_every, 1);  // an epoch has 157 steps
+  EXPECT_EQ(c.optimizer_switches.at("nesterov"), false);
+  EXPECT_EQ(c.optimizer_switches.at("decay_vectors"), false);
+  const TrainOptions options = options_of(c, data);
+  EXPECT_EQ(options.shards, 1);
+  EXPECT_EQ(options.hash_shards_every, 0);
+  EXPECT_FALSE(options.early_stopping);
+  EXPECT_EQ(options.schedule.every, 1570);
+
+  config.batch = 10;
+  EXPECT_EQ(*complete(config, data).log_every, 20);
+  config.steps = 1500;
+  EXPECT_EQ(*complete(config, data).log_every, 15);
+  config.loss = "huber";
+  const Split numbers = data_of(Task::kRegression, 20);
+  EXPECT_EQ(*complete(config, numbers).delta, 1);
+  EXPECT_EQ(loss_of(complete(config, numbers)).delta, 1);
+  config.loss = "mae";
+  config.delta = 2;
+  try {
+    complete(config, numbers);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "config.loss.delta: the loss mae has no such option");
+  }
+}
+
+TEST(Config, SmallDataHasAThousandSteps) {
+  const auto epochs = [](std::int64_t rows) {
+    return *complete({}, data_of(Task::kRegression, rows)).epochs;
+  };
+  EXPECT_EQ(epochs(32), 1000);
+  EXPECT_EQ(epochs(33), 500);
+  EXPECT_EQ(epochs(70), 334);
+  EXPECT_EQ(epochs(320), 100);
+  EXPECT_EQ(epochs(32'000), 100);
+}
+
+TEST(Config, ShardsAreHashedAsOftenAsTheLogHasSteps) {
+  TrainConfig config;
+  config.log_shards = true;
+  const Split data = data_of(Task::kClassification, 20);
+  try {
+    complete(config, data);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "config.log_shards: expected 2 or more shards");
+  }
+  config.shards = 2;
+  config.log_every = 7;
+  const TrainOptions options = options_of(complete(config, data), data);
+  EXPECT_EQ(options.shards, 2);
+  EXPECT_EQ(options.hash_shards_every, 7);
+}
+
 // The recipe's rate is that of its optimiser alone.
 TEST(Config, AnotherOptimizerHasItsUsualRate) {
   for (const std::string& optimizer : optim::optimizer_names()) {

@@ -189,6 +189,44 @@ TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
   EXPECT_TRUE(data_facts(data).giveaways.empty());
 }
 
+// Of all numbers together, and of each target.
+TEST(DataFacts, NumbersAndTargetsHaveAMeanAndADeviation) {
+  Split data;
+  data.train = dataset(2, {1, 10, 3, 10}, {0, 1});
+  DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.mean, 6);
+  EXPECT_DOUBLE_EQ(facts.std, std::sqrt(16.5));
+  EXPECT_TRUE(facts.targets.empty());
+  data.train.task = Task::kRegression;
+  data.train.targets = Tensor::from<float>({2, 2}, {-1, 4, 5, 4});
+  data.train.target_names = {"price", "size"};
+  facts = data_facts(data);
+  ASSERT_EQ(facts.targets.size(), 2U);
+  EXPECT_EQ(facts.targets[0].name, "price");
+  EXPECT_EQ(facts.targets[0].min, -1);
+  EXPECT_EQ(facts.targets[0].max, 5);
+  EXPECT_EQ(facts.targets[0].mean, 2);
+  EXPECT_EQ(facts.targets[0].std, 3);
+  EXPECT_EQ(facts.targets[1].name, "size");
+  EXPECT_EQ(facts.targets[1].column, 1);
+  EXPECT_EQ(facts.targets[1].std, 0);
+}
+
+// Beside one that does.
+TEST(DataFacts, AConstantColumnTellsNothing) {
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 20; ++i) {
+    labels.push_back(i % 2);
+    values.insert(values.end(), {8, static_cast<float>(i % 2), static_cast<float>(i)});
+  }
+  Split data;
+  data.train = dataset(3, values, labels);
+  const DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.giveaways.size(), 1U);
+  EXPECT_EQ(facts.giveaways[0].column, 1);
+}
+
 // With fewer rows a column may be the target by chance.
 TEST(DataFacts, AColumnOfFewRowsTellsNothing) {
   for (const std::int32_t rows : {18, 20}) {
