@@ -118,6 +118,55 @@ TEST_F(LoadData, TablesWithWhatTheyDoNotHave) {
                    Key(0).fold_in(2)));
 }
 
+TEST_F(LoadData, TablesWhoseNumbersAreCategoriesOrLabels) {
+  put("numbers.csv", "a,b,y\n1,0,1\n2,1,0\n1,1,1\n");
+  const std::string numbers = "csv:" + at("numbers.csv") + ",target=y,split=1/0/0";
+  const Shares all{1, 0, 0};
+  const Split categories = load_data(numbers + ",categorical=a");
+  expect_same(categories,
+              load_table(at("numbers.csv"), {.targets = {"y"}, .categorical = {"a"}}, all, Key(0)));
+  EXPECT_EQ(categories.train.inputs.shape(), (Shape{3, 3}));
+  EXPECT_EQ(load_data(numbers).train.task, Task::kClassification);
+  EXPECT_EQ(load_data(numbers + ",task=regression").train.task, Task::kRegression);
+  const LoadOptions regression{.task = Task::kRegression};
+  EXPECT_EQ(load_data(numbers, regression).train.task, Task::kRegression);
+  EXPECT_EQ(load_data(numbers + ",task=classification", regression).train.task,
+            Task::kClassification);
+}
+
+TEST_F(LoadData, CountsAndNoiseHaveARange) {
+  EXPECT_EQ(load_data("moons,count=1").train.size(), 1);
+  expect_error(ErrorCode::kParse, "count: expected a number of rows from 1 to 2147483647, got '0'",
+               [] { parse_data_spec("moons,count=0"); });
+  EXPECT_EQ(load_data("moons,count=2,noise=1e6").train.size(), 2);
+  for (const char* noise : {"-0.1", "1.1e6", "nan"})
+    expect_error(ErrorCode::kParse, "noise: expected a standard deviation from 0 to 1e6",
+                 [&] { parse_data_spec(std::string("moons,noise=") + noise); });
+}
+
+// Of a text, whose characters are the names of its tokens; of a split without other parts.
+TEST_F(LoadData, ADataConfigReadsBackWhatItWrites) {
+  Dataset text =
+      load_data("text:" + at("text"), {.text = {.context = 3, .every_token = true}}).train;
+  ASSERT_TRUE(text.tokenizer);
+  DataConfig config = data_config(text);
+  EXPECT_FALSE(config.tokenizer) << "the names say it";
+  EXPECT_EQ(config.class_names, text.class_names);
+  config.split = SplitRecord{
+      .shares = {1, 0, 0}, .seed = ~std::uint64_t{0}, .rows = 0, .hash = 0xfedcba9876543210};
+  const Json json = to_json(config);
+  const DataConfig read = data_config_from_json(JsonView(json));
+  EXPECT_EQ(read.class_names, config.class_names);
+  ASSERT_TRUE(read.split);
+  EXPECT_EQ(*read.split, *config.split);
+  EXPECT_EQ(*tokenizer_of(read), *text.tokenizer);
+  for (const char* seed : {"18446744073709551616", "-1", "1x", ""}) {
+    Json broken = json;
+    broken["split"]["seed"] = seed;
+    EXPECT_THROW(data_config_from_json(JsonView(broken)), Error) << seed;
+  }
+}
+
 // A path may have commas; what follows one is an option if it is a word and a =.
 TEST_F(LoadData, AnOptionIsAWordBehindAComma) {
   const DataSpec spec = parse_data_spec("csv:a,=b,c,2d=e,target=k,ignore=x,y");
