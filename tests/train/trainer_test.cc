@@ -630,6 +630,26 @@ TEST(Buffers, AreFiniteIfEveryNumberIs) {
                              {"labels", Tensor::from<std::int32_t>({1}, {-1})}});
       EXPECT_EQ(buffers.next_is_finite(), last == 1) << narrow << " " << last;
     }
+  EXPECT_FALSE(Buffers({{"first", Tensor::scalar(std::nanf(""))}, {"last", Tensor::scalar(1.0f)}})
+                   .next_is_finite());
+}
+
+// Each at a multiple of 64 bytes, one after the other.
+TEST(Buffers, HaveAPlaceForEachTensorAndBecomeZero) {
+  const Params values{{"a", Tensor::from<float>({3}, {1, 2, 3})},
+                      {"b", Tensor::from<double>({9}, {1, 2, 3, 4, 5, 6, 7, 8, 9})},
+                      {"c", Tensor::from<float>({16}, std::vector<float>(16, 1))},
+                      {"d", Tensor::scalar(4.0f)}};
+  Buffers buffers(values);
+  const std::size_t offsets[] = {0, 64, 192, 256};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(buffers.offset(i), offsets[i]) << i;
+  EXPECT_EQ(buffers.bytes(), 320U);
+  expect_same_params(buffers.values(), values);
+  buffers.zero();
+  for (const auto& [name, value] : buffers.values())
+    EXPECT_TRUE(value.same_bits(Tensor::zeros(value.type()))) << name;
+  buffers.advance();
+  expect_same_params(buffers.values(), values);
 }
 
 TEST(Feeder, HasNoMoreThanItsPieces) {
