@@ -68,7 +68,8 @@ class ProbeTimes {
  public:
   ProbeTimes(const std::optional<std::int64_t>& every, const Trainer& trainer)
       : every_(every), an_epoch_(std::min(trainer.steps_an_epoch(), trainer.steps())) {
-    if (!every) usual_ = std::max(an_epoch_, (trainer.steps() + kMost - 1) / kMost);
+    if (!every)
+      usual_ = std::max({std::int64_t{1}, an_epoch_, (trainer.steps() + kMost - 1) / kMost});
   }
   // Steps between two events if the configuration says so; 0: they are few.
   std::int64_t distance() const { return every_.value_or(0); }

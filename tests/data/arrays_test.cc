@@ -85,6 +85,18 @@ TEST(Arrays, TheTaskFollowsFromTheTargets) {
       of(kX, floats(Shape{2}, {0.5f, 3})).targets.same_bits(floats(Shape{2, 1}, {0.5f, 3})));
 }
 
+TEST(Arrays, LabelsAreOfEveryIntegerDtype) {
+  for (const Tensor& y :
+       {Tensor::from<std::int8_t>(Shape{2}, {0, 2}), Tensor::from<std::uint8_t>(Shape{2}, {0, 2}),
+        Tensor::from<std::int32_t>(Shape{2}, {0, 2}), ints(Shape{2}, {0, 2})}) {
+    const Dataset data = of(kX, y);
+    EXPECT_EQ(data.task, Task::kClassification) << to_string(y.type());
+    EXPECT_EQ(data.classes, 3) << to_string(y.type());
+  }
+  const Tensor x = Tensor::from<std::int8_t>(Shape{2, 1}, {-128, 127});
+  EXPECT_TRUE(of(x, ints(Shape{2}, {0, 1})).inputs.same_bits(floats(Shape{2, 1}, {-128, 127})));
+}
+
 TEST(Arrays, MayBringTheirTestPart) {
   const Split split = arrays_split({{"x_test", floats(Shape{1, 3}, {7, 8, 9})},
                                     {"x_train", kX},
@@ -115,7 +127,14 @@ TEST(ArraysFault, SaysWhatIsMissing) {
       {{"x", kX}, {"label", y}});
   expect_refused(ErrorCode::kNotFound, "there is no 'x_test' among",
                  {{"x_train", kX}, {"y_train", y}});
+  expect_refused(ErrorCode::kNotFound, "there is no 'x_train' among: 'x_test', 'y_test'",
+                 {{"x_test", kX}, {"y_test", y}});
   expect_refused(ErrorCode::kNotFound, "there is no 'x' among: ", {});
+  Params many;
+  for (int i = 0; i < 12; ++i) many.set("a" + std::to_string(i), y);
+  expect_refused(ErrorCode::kNotFound, "'a10', 'a11'", many);
+  many.set("a12", y);
+  expect_refused(ErrorCode::kNotFound, "'a10', 'a11', ...", many);
 }
 
 TEST(ArraysFault, NamesTheRow) {

@@ -286,6 +286,29 @@ TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
 }
 
 // Texts begin and end with the marks, so that others are other tokenizers.
+TEST(BytePair, NumbersBelowZeroAreOfNoToken) {
+  BytePairRules rules = rules_with({"aa"}, {{"a", "a"}});
+  for (const Tokenizer::Marks& marks : {Tokenizer::Marks{-1, {}}, {{}, -1}, {257, {}}})
+    expect_error(ErrorCode::kFormat, "is outside of 257 tokens",
+                 [&] { Tokenizer::byte_pair(rules, marks); });
+  rules.special = {-1, 3};
+  expect_error(ErrorCode::kFormat, "byte pairs: special token -1 is outside of 257 tokens",
+               [&] { BytePair{rules}; });
+  rules.special = {257};
+  expect_error(ErrorCode::kFormat, "byte pairs: special token 257 is outside of 257 tokens",
+               [&] { BytePair{rules}; });
+  rules.special.clear();
+  for (const std::pair<std::int32_t, std::int32_t>& merge :
+       {std::pair{-1, 97}, {97, -1}, {257, 97}, {97, 257}}) {
+    rules.merges = {merge};
+    expect_error(ErrorCode::kFormat, "is outside of 257 tokens", [&] { BytePair{rules}; });
+  }
+  Json config = Tokenizer::byte_pair(rules_with({}, {}), {}).config();
+  config["words"] = "gpt5";
+  expect_error(ErrorCode::kFormat, "tokenizer: there is no word pattern 'gpt5'",
+               [&] { Tokenizer::from_config(JsonView(config)); });
+}
+
 TEST(BytePair, TokenizersAreEqualByTheirMarksToo) {
   const auto with = [](Tokenizer::Marks marks) {
     return Tokenizer::byte_pair(rules_with({"aa"}, {{"a", "a"}}), marks);

@@ -160,6 +160,37 @@ TEST(ChatTemplate, NumbersAndTextsAtTheirEdgesAreJinjas) {
     });
 }
 
+TEST(ChatTemplate, TestsFiltersAndMethodsHaveJinjasNames) {
+  EXPECT_EQ(rendered("{{ 1 is eq 1 }} {{ 1 is equalto 2 }} {{ 1 is ne 2 }} {{ 1 is ne 1 }} "
+                     "{{ [1, 2, 1] | select('==', 1) | list | length }} "
+                     "{{ [1, 2, 1] | select('!=', 1) | list | length }}"),
+            "True False True False 2 1");
+  EXPECT_EQ(rendered("{{ messages | count }} {{ missing | d('x') }} {{ '' | d('x') }}"
+                     "[{{ '' | default('x', true) }}{{ '' | default('x', false) }}] "
+                     "{{ missing | d }}|"),
+            "4 x [x] |");
+  EXPECT_EQ(rendered("{{ 'abc'.startswith('ab') }} {{ 'abc'.startswith('bc') }} "
+                     "{{ 'abc'.endswith('bc') }} {{ 'abc'.endswith('ab') }}"),
+            "True False True False");
+  EXPECT_EQ(rendered("{{ True }} {{ False }} {{ None }} {{ true is true }} {{ false is false }} "
+                     "{{ 1 is false }} {{ false is true }} {{ true is false }}"),
+            "True False None True True False False False");
+  EXPECT_EQ(rendered("{{ 'a' is sequence }} {{ [1] is sequence }} {{ 1 is sequence }} "
+                     "{{ 1 is number }} {{ 'a' is number }} {{ 1 is integer }} "
+                     "{{ true is integer }} {{ {} is mapping }} {{ [] is mapping }} "
+                     "{{ [] is iterable }} {{ 1 is iterable }} {{ true is boolean }}"),
+            "True True False True False True False True False True False True");
+  EXPECT_EQ(rendered("{{ {'a': 1}.get('a') }} {{ {'a': 1}.get('b') }} {{ {'a': 1}.get('b', 2) }}"),
+            "1 None 2");
+  EXPECT_EQ(rendered("{{ ' a  b '.split() | join(',') }} {{ 'a--b-'.split('-') | join(',') }} "
+                     "{{ 'xxaxx'.strip('x') }}|{{ 'xxaxx'.lstrip('x') }}|{{ 'xxaxx'.rstrip('x') }}|"
+                     "{{ ' a '.lstrip() }}|{{ ' a '.rstrip() }}|{{ ' a '.strip(none) }}|"
+                     "{{ 'xx'.strip('x') }}|"),
+            "a,b a,,b, a|axx|xxa|a | a|a||");
+  for (const char* source : {"{{ 'a'.startswith() }}", "{{ 'a'.split('') }}", "{{ {}.get() }}"})
+    expect_error(ErrorCode::kInvalidArgument, ": expected a ", [&] { rendered(source); });
+}
+
 // What make_chat_templates.py wrote.
 TEST(ChatTemplate, TextsAreJinjas) {
   const Tensor file =

@@ -113,6 +113,31 @@ TEST(Generate, EndsWhereTheModelEndsItsText) {
   EXPECT_EQ(got, texts_of(endless, options)[0]);
 }
 
+// One ends where the others still go on.
+TEST(Generate, EachOfSeveralTextsEndsByItself) {
+  const nn::CharLm net{256, 3, 5, nn::mlp({15, 8, 256}, relu)};
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  DataConfig data{.task = Task::kNextToken};
+  data.tokenizer = Tokenizer::byte_pair(rules, {});
+  Json config = Json::parse(net.config());
+  config["data"] = to_json(data);
+  const Model endless{net.function(), net.init(Key(1)), config.dump()};
+  nn::LanguageModel language_model = language_model_of(endless, {});
+  nn::Generation generation(language_model, Ids{'a', 'b'}, {.key = Key(3)});
+  while (!generation.ready()) language_model.step();
+  data.tokenizer = Tokenizer::byte_pair(rules, {{}, generation.draw()});
+  config["data"] = to_json(data);
+  const Model model{net.function(), net.init(Key(1)), config.dump()};
+  const std::vector<std::string> texts =
+      texts_of(model, {.prompt = "ab", .tokens = 20, .sequences = 3, .seed = 3});
+  ASSERT_EQ(texts.size(), 3U);
+  EXPECT_EQ(texts[0], "");
+  EXPECT_NE(texts[1], "");
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(texts[i], texts_of(model, {.prompt = "ab", .tokens = 20, .seed = 3 + i})[0]) << i;
+}
+
 ErrorCode refusal(const Model& model, const GenerateOptions& options) {
   try {
     texts_of(model, options);
@@ -151,6 +176,12 @@ TEST(Prompt, ATextWithoutAPromptBeginsWithAMark) {
   EXPECT_EQ(start({.begin = 256, .end = 257}), Ids{256});
   EXPECT_EQ(start({.begin = {}, .end = 257}), Ids{257});
   EXPECT_EQ(start({.begin = 256, .end = {}}), Ids{256});
+  // One with a prompt, too; the mark of an end stands before no prompt.
+  const auto prompt = [&](const Tokenizer::Marks& marks) {
+    return prompt_tokens(Tokenizer::byte_pair(rules, marks), "a");
+  };
+  EXPECT_EQ(prompt({.begin = 256, .end = 257}), (Ids{256, 'a'}));
+  EXPECT_EQ(prompt({.begin = {}, .end = 257}), Ids{'a'});
 }
 
 TEST(Prompt, FitsTheModel) {
@@ -166,6 +197,15 @@ TEST(Prompt, FitsTheModel) {
   EXPECT_EQ(predict(of_two, prompt_input(of_two, Ids{2, 1})).shape(), (Shape{1, 2, 6}));
   EXPECT_THROW(at_length(transformer(), 8), Error);
   EXPECT_THROW(prompt_input(window(), {}), Error);
+  const nn::Mlp numbers = nn::mlp({3, 2}, relu);
+  try {
+    prompt_input({numbers.function(), numbers.init(Key(0)), numbers.config()}, Ids{1});
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kDtype);
+    EXPECT_STREQ(e.what(),
+                 "prompt: expected a model that takes tokens i32, got one that takes f32[3]");
+  }
 }
 
 TEST(CharacterStream, GivesCharactersWhenTheyAreComplete) {

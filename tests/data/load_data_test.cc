@@ -99,6 +99,97 @@ TEST_F(LoadData, TablesWithTheirOptions) {
               load_table(pets, {.targets = {"kind"}}, {100, 0, 0}, Key(0).fold_in(2), pets));
 }
 
+TEST_F(LoadData, TablesWithWhatTheyDoNotHave) {
+  put("few.csv", "c;y\na;0\nb;1\n");
+  put("other.csv", "c;y\nb;1\nnew;0\n");
+  put("bare.csv", "1,0,2\n,1,2\n3,0,2\n");
+  const TableText semicolons{.separator = ';'};
+  expect_same(
+      load_data("csv:" + at("few.csv") +
+                ",target=y,separator=semicolon,unseen=zeros,test=" + at("other.csv")),
+      load_table(at("few.csv"), {.text = semicolons, .targets = {"y"}, .unseen = Unseen::kZeros},
+                 {100, 0, 0}, Key(0).fold_in(2), at("other.csv")));
+  for (const auto& [name, missing] :
+       {std::pair{"drop", Missing::kDrop}, {"impute", Missing::kImpute}})
+    expect_same(
+        load_data("csv:" + at("bare.csv") + ",target=2,header=no,split=1/0/0,missing=" + name),
+        load_table(at("bare.csv"),
+                   {.text = {.header = false}, .targets = {"2"}, .missing = missing}, {1, 0, 0},
+                   Key(0).fold_in(2)));
+}
+
+TEST_F(LoadData, TablesWhoseNumbersAreCategoriesOrLabels) {
+  put("numbers.csv", "a,b,y\n1,0,1\n2,1,0\n1,1,1\n");
+  const std::string numbers = "csv:" + at("numbers.csv") + ",target=y,split=1/0/0";
+  const Shares all{1, 0, 0};
+  const Split categories = load_data(numbers + ",categorical=a");
+  expect_same(categories,
+              load_table(at("numbers.csv"), {.targets = {"y"}, .categorical = {"a"}}, all, Key(0)));
+  EXPECT_EQ(categories.train.inputs.shape(), (Shape{3, 3}));
+  EXPECT_EQ(load_data(numbers).train.task, Task::kClassification);
+  EXPECT_EQ(load_data(numbers + ",task=regression").train.task, Task::kRegression);
+  const LoadOptions regression{.task = Task::kRegression};
+  EXPECT_EQ(load_data(numbers, regression).train.task, Task::kRegression);
+  EXPECT_EQ(load_data(numbers + ",task=classification", regression).train.task,
+            Task::kClassification);
+}
+
+TEST_F(LoadData, CountsAndNoiseHaveARange) {
+  EXPECT_EQ(load_data("moons,count=1").train.size(), 1);
+  expect_error(ErrorCode::kParse, "count: expected a number of rows from 1 to 2147483647, got '0'",
+               [] { parse_data_spec("moons,count=0"); });
+  EXPECT_EQ(load_data("moons,count=2,noise=1e6").train.size(), 2);
+  for (const char* noise : {"-0.1", "1.1e6", "nan"})
+    expect_error(ErrorCode::kParse, "noise: expected a standard deviation from 0 to 1e6",
+                 [&] { parse_data_spec(std::string("moons,noise=") + noise); });
+}
+
+// Of a text, whose characters are the names of its tokens; of a split without other parts.
+TEST_F(LoadData, ADataConfigReadsBackWhatItWrites) {
+  Dataset text =
+      load_data("text:" + at("text"), {.text = {.context = 3, .every_token = true}}).train;
+  ASSERT_TRUE(text.tokenizer);
+  DataConfig config = data_config(text);
+  EXPECT_FALSE(config.tokenizer) << "the names say it";
+  EXPECT_EQ(config.class_names, text.class_names);
+  config.split = SplitRecord{
+      .shares = {1, 0, 0}, .seed = ~std::uint64_t{0}, .rows = 0, .hash = 0xfedcba9876543210};
+  const Json json = to_json(config);
+  const DataConfig read = data_config_from_json(JsonView(json));
+  EXPECT_EQ(read.class_names, config.class_names);
+  ASSERT_TRUE(read.split);
+  EXPECT_EQ(*read.split, *config.split);
+  EXPECT_EQ(*tokenizer_of(read), *text.tokenizer);
+  for (const char* seed : {"18446744073709551616", "-1", "1x", ""}) {
+    Json broken = json;
+    broken["split"]["seed"] = seed;
+    EXPECT_THROW(data_config_from_json(JsonView(broken)), Error) << seed;
+  }
+}
+
+// A path may have commas; what follows one is an option if it is a word and a =.
+TEST_F(LoadData, AnOptionIsAWordBehindAComma) {
+  const DataSpec spec = parse_data_spec("csv:a,=b,c,2d=e,target=k,ignore=x,y");
+  EXPECT_EQ(spec.value, "a,=b,c,2d=e");
+  ASSERT_EQ(spec.options.size(), 2U);
+  EXPECT_EQ(spec.options[0].value, "k");
+  EXPECT_EQ(spec.options[1].key, "ignore");
+  EXPECT_EQ(spec.options[1].value, "x,y");
+  EXPECT_EQ(to_text(spec), "csv:a,=b,c,2d=e,target=k,ignore=x,y");
+  EXPECT_EQ(parse_data_spec("npz:a,").value, "a,");
+  EXPECT_EQ(parse_data_spec("npz:a,b").value, "a,b");
+}
+
+TEST_F(LoadData, ExamplesForAModelWithoutATableAreReadAsTheSpecSays) {
+  const nn::Mlp net{{4, 2}};
+  const Model bare{net.function(), net.init(Key(0)), net.config()};
+  const std::string pets = "csv:" + at("pets.csv") + ",target=kind";
+  expect_same(load_examples(parse_data_spec(pets), bare),
+              load_table(at("pets.csv"), {.targets = {"kind"}}, {1, 0, 0}, Key(0)).train);
+  for (const std::string& more : {",split=4/2/2,seed=3"s, ",test=" + at("pets.csv")})
+    expect_same(load_examples(parse_data_spec(pets + more), bare), load_data(pets + more).test);
+}
+
 TEST_F(LoadData, Arrays) {
   const Dataset all = arrays_split({{"x", x_}, {"y", y_}}, "a").train;
   const Split expected = split_rows(all, {80, 10, 10}, Key(0).fold_in(2));

@@ -148,6 +148,20 @@ TEST(WithStandardization, OnRawNumbersIsTheBareModelOnStandardisedOnes) {
   }
 }
 
+TEST(WithStandardization, OfTargetsAloneLeavesTheInputs) {
+  const Dataset all = small_table();
+  const Standardization fit{{}, fit_standardization(all, Scaling::kZScore).targets};
+  const Split standard = standardize({.train = all, .validation = all, .test = all}, fit);
+  EXPECT_TRUE(standard.train.inputs.same_bits(all.inputs));
+  EXPECT_FALSE(standard.train.targets.same_bits(all.targets));
+  const Model bare = small_model(3), wrapped = with_standardization(bare, fit);
+  const Tensor plain = predict(bare, all.inputs), raw = predict(wrapped, all.inputs);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const float scaled = plain.values<float>()[i] * fit.targets->scale.item<float>();
+    EXPECT_EQ(raw.values<float>()[i], scaled + fit.targets->center.item<float>());
+  }
+}
+
 TEST(WithStandardization, GivesAModelThatAFileHolds) {
   const testing::TemporaryFolder folder;
   const Standardization fit = fit_standardization(small_table(), Scaling::kMinMax);

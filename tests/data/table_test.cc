@@ -216,6 +216,16 @@ TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   });
 }
 
+TEST_F(Table, NamesTheFirstOfManyColumns) {
+  std::string names = "c0", row = "\n0";
+  for (int c = 1; c < 14; ++c) {
+    names += ",c" + std::to_string(c);
+    row += "," + std::to_string(c);
+  }
+  expect_refused(ErrorCode::kNotFound, "'c10', 'c11', and 2 more", names + row + "\n",
+                 {.targets = {"x"}});
+}
+
 TEST_F(Table, NamesTheColumnsThatThereAre) {
   expect_refused(ErrorCode::kNotFound,
                  "there is no column 'sort'; there are: 'id', 'kind', 'weight', 'colour'", kPets,

@@ -193,6 +193,70 @@ TEST(Optimizer, NumbersStayInTheirRange) {
   EXPECT_THROW(set_number(adam, "eps", infinity), Error);
   Optimizer sgd = Sgd{};
   EXPECT_THROW(set_number(sgd, "momentum", 1.5), Error);
+  // The ends of a range belong to it, but for the 1 of a beta.
+  for (const auto& [number, value] : numbers(adam)) set_number(adam, number, 0);
+  for (const auto& [number, value] : numbers(adam)) EXPECT_EQ(value, 0) << number;
+  for (const auto& [number, value] : numbers(sgd)) set_number(sgd, number, 0);
+  set_number(adam, "eps", 1e30);
+  EXPECT_EQ(std::get<Adam>(adam).eps, 1e30);
+  set_number(sgd, "momentum", 1);
+  EXPECT_EQ(std::get<Sgd>(sgd).momentum, 1);
+}
+
+TEST(Optimizer, ANumberOutOfItsRangeIsToldWhatIsExpected) {
+  const auto fault = [](Optimizer optimizer, std::string_view number, double value) {
+    try {
+      set_number(optimizer, number, value);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(fault(Sgd{}, "momentum", 1.5), "sgd: momentum is 1.5, expected a number in [0, 1]");
+  EXPECT_EQ(fault(Adam{}, "beta1", 1), "adam: beta1 is 1, expected a number in [0, 1)");
+  EXPECT_EQ(fault(AdamW{}, "eps", -1), "adamw: eps is -1, expected a number that is not negative");
+  EXPECT_EQ(fault(RmsProp{}, "centered", 2), "rmsprop: centered is 2, expected 0 or 1");
+}
+
+TEST(Optimizer, HaveTheNumbersOfTheirKind) {
+  for (const std::string& name : optimizer_names()) {
+    const std::vector<Number> expected = numbers_of(name);
+    const auto got = numbers(optimizer_from_name(name));
+    ASSERT_EQ(got.size(), expected.size()) << name;
+    EXPECT_GE(got.size(), 4U) << name;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].first, expected[i].name);
+      EXPECT_EQ(got[i].second, expected[i].usual) << name << " " << got[i].first;
+    }
+  }
+}
+
+TEST(Optimizer, AnUpdateIsOfSomething) {
+  try {
+    update_function(Sgd{}, {});
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(e.what(), "update_function: there are no parameters");
+  }
+}
+
+// Momentum and means have a state only where they are asked for.
+TEST(Optimizer, KeepWhatTheyNeedAndItsSign) {
+  const Params params{{"w", Tensor::from<float>({1}, {1})}};
+  EXPECT_EQ(init(RmsProp{}, params).names(), std::vector<std::string>{"square_avg.w"});
+  EXPECT_EQ(init(RmsProp{.momentum = 1, .centered = true}, params).names(),
+            (std::vector<std::string>{"square_avg.w", "grad_avg.w", "momentum.w"}));
+  EXPECT_EQ(init(Sgd{}, params).size(), 0U);
+  EXPECT_EQ(init(Sgd{.momentum = 1}, params).names(), std::vector<std::string>{"momentum.w"});
+  const Optimizer centered = RmsProp{.alpha = 0.75, .centered = true};
+  Params carried = params;
+  carried.merge("", init(centered, params));
+  const Params gradients{{"w", Tensor::from<float>({1}, {2})}};
+  step(compile(update_function(centered, nn::inputs_of(params))), 1, carried, gradients, 0.5f);
+  EXPECT_EQ(carried.at("square_avg.w").item<float>(), 1);
+  EXPECT_EQ(carried.at("grad_avg.w").item<float>(), 0.5f);
 }
 
 // `limpid train` takes another momentum than a program that names none.

@@ -43,6 +43,24 @@ TEST(Schedule, StepFallsAtOnce) {
   EXPECT_EQ(s.at(149), 0.5 / 64);
 }
 
+// 0 is no distance: a rate falls in each step at most.
+TEST(Schedule, StepFallsInEveryStepIfThatIsAsked) {
+  for (const std::int64_t every : {0, 1}) {
+    const Schedule s{Schedule::Kind::kStep, 0.5, 100, 0, every, 0.5};
+    EXPECT_EQ(s.at(0), 0.5);
+    EXPECT_EQ(s.at(1), 0.25);
+    EXPECT_EQ(s.at(3), 0.0625);
+  }
+}
+
+TEST(Schedule, FallsInARunOfOneStepToo) {
+  for (const Schedule::Kind kind : {Schedule::Kind::kLinear, Schedule::Kind::kCosine}) {
+    const Schedule s{kind, 0.5, 11, 10};
+    EXPECT_EQ(s.at(10), 0.5);
+    EXPECT_EQ(s.at(11), 0);
+  }
+}
+
 TEST(Schedule, CosineFallsToZeroAndStays) {
   const Schedule s{Schedule::Kind::kCosine, 0.8, 100, 0};
   EXPECT_EQ(s.at(0), 0.8);

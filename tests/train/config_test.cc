@@ -150,6 +150,81 @@ TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
   EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
 }
 
+// docs/reference/train.md has them, too.
+TEST(Config, WhatNobodyChoseIsTheUsual) {
+  const Split data = data_of(Task::kClassification, 20'000);
+  TrainConfig config;
+  const TrainConfig c = complete(config, data);
+  EXPECT_EQ(*c.accumulate, 1);
+  EXPECT_EQ(*c.shards, 1);
+  EXPECT_EQ(*c.label_smoothing, 0);
+  EXPECT_FALSE(c.delta);
+  EXPECT_FALSE(c.clip_norm);
+  EXPECT_EQ(*c.warmup, 0);
+  EXPECT_EQ(*c.decay_every, 10);
+  EXPECT_EQ(*c.decay_factor, 0.1);
+  EXPECT_EQ(*c.seed, 0);
+  EXPECT_EQ(*c.patience, 0);
+  EXPECT_EQ(*c.metric, "loss");
+  EXPECT_EQ(*c.min_delta, 0);
+  EXPECT_FALSE(*c.check_finite);
+  EXPECT_FALSE(*c.log_shards);
+  EXPECT_EQ(*c.checkpoint_every, 0);
+  EXPECT_EQ(*c.log_every, 1);  // an epoch has 157 steps
+  EXPECT_EQ(c.optimizer_switches.at("nesterov"), false);
+  EXPECT_EQ(c.optimizer_switches.at("decay_vectors"), false);
+  const TrainOptions options = options_of(c, data);
+  EXPECT_EQ(options.shards, 1);
+  EXPECT_EQ(options.hash_shards_every, 0);
+  EXPECT_FALSE(options.early_stopping);
+  EXPECT_EQ(options.schedule.every, 1570);
+
+  config.batch = 10;
+  EXPECT_EQ(*complete(config, data).log_every, 20);
+  config.steps = 1500;
+  EXPECT_EQ(*complete(config, data).log_every, 15);
+  config.loss = "huber";
+  const Split numbers = data_of(Task::kRegression, 20);
+  EXPECT_EQ(*complete(config, numbers).delta, 1);
+  EXPECT_EQ(loss_of(complete(config, numbers)).delta, 1);
+  config.loss = "mae";
+  config.delta = 2;
+  try {
+    complete(config, numbers);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "config.loss.delta: the loss mae has no such option");
+  }
+}
+
+TEST(Config, SmallDataHasAThousandSteps) {
+  const auto epochs = [](std::int64_t rows) {
+    return *complete({}, data_of(Task::kRegression, rows)).epochs;
+  };
+  EXPECT_EQ(epochs(32), 1000);
+  EXPECT_EQ(epochs(33), 500);
+  EXPECT_EQ(epochs(70), 334);
+  EXPECT_EQ(epochs(320), 100);
+  EXPECT_EQ(epochs(32'000), 100);
+}
+
+TEST(Config, ShardsAreHashedAsOftenAsTheLogHasSteps) {
+  TrainConfig config;
+  config.log_shards = true;
+  const Split data = data_of(Task::kClassification, 20);
+  try {
+    complete(config, data);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "config.log_shards: expected 2 or more shards");
+  }
+  config.shards = 2;
+  config.log_every = 7;
+  const TrainOptions options = options_of(complete(config, data), data);
+  EXPECT_EQ(options.shards, 2);
+  EXPECT_EQ(options.hash_shards_every, 7);
+}
+
 // The recipe's rate is that of its optimiser alone.
 TEST(Config, AnotherOptimizerHasItsUsualRate) {
   for (const std::string& optimizer : optim::optimizer_names()) {
@@ -215,6 +290,67 @@ TEST(Config, WhatOverridesAKeyReplacesThoseThatMeanTheSame) {
   EXPECT_EQ(to_json(overridden(epochs, steps)), to_json(steps));
 }
 
+// What a text of an option, or a file, should have been.
+TEST(Config, AFaultSaysWhatIsExpected) {
+  const auto fault = [](std::string_view flag, std::string_view text) {
+    const auto keys = config_keys();
+    const auto key =
+        std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.flag == flag; });
+    TrainConfig config;
+    try {
+      set_from_text(config, *key, text);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(fault("--bias", "yes"), "--bias: expected true or false, got 'yes'");
+  EXPECT_EQ(fault("--bias", "false"), "nothing");
+  EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a positive number, got '0'");
+  EXPECT_EQ(fault("--momentum", "2"), "--momentum: expected a number from 0 to 1, got '2'");
+  EXPECT_EQ(fault("--beta1", "1"), "--beta1: expected a number from 0 to below 1, got '1'");
+  EXPECT_EQ(fault("--epochs", "1.5"),
+            "--epochs: expected an integer from 0 to 1000000000, got '1.5'");
+  EXPECT_EQ(fault("--model", "rnn"), "--model: expected one of mlp, charlm, gpt, got 'rnn'");
+  const auto fault_of_file = [](std::string_view text) {
+    try {
+      parse_train_config(text, "run.json");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(
+      fault_of_file(R"({"model": {"layers": "5,3"}})")
+          .find("configuration 'run.json': config.model.layers: expected a list of at most 1024"),
+      0U);
+  EXPECT_EQ(
+      fault_of_file(R"({"model": {"layers": [5, "3"]}})")
+          .find("configuration 'run.json': config.model.layers: expected a list of at most 1024"),
+      0U);
+  EXPECT_EQ(fault_of_file(R"({"model": 3})"),
+            "configuration 'run.json': config.model: expected an object, got 3");
+  EXPECT_EQ(fault_of_file(R"([])"), "configuration 'run.json': expected an object, got []");
+  EXPECT_NE(fault_of_file(R"({"hidden": 3})").find("; there is config.model.hidden"),
+            std::string::npos);
+  EXPECT_EQ(parse_train_config(R"({"model": {"bias": false, "layers": 5}})", "test").bias, false);
+}
+
+TEST(Config, ALossFitsItsTasks) {
+  using Kind = Loss::Kind;
+  for (const Task task :
+       {Task::kClassification, Task::kMultiLabel, Task::kRegression, Task::kNextToken})
+    for (const std::string& loss : loss_names()) {
+      const Kind kind = loss_from_name(loss);
+      const bool one_class = task == Task::kClassification || task == Task::kNextToken;
+      const bool wanted = one_class ? kind == Kind::kCrossEntropy
+                          : task == Task::kMultiLabel
+                              ? kind == Kind::kBinaryCrossEntropy
+                              : kind == Kind::kMse || kind == Kind::kMae || kind == Kind::kHuber;
+      EXPECT_EQ(fits(kind, task), wanted) << loss << " " << limpid::name(task);
+    }
+}
+
 Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
   const WindowOptions options = window_options_of(config);
   Dataset train =
@@ -239,6 +375,46 @@ TEST(Config, OptionsOfAnotherLossAreRefused) {
   for (const Task task : {Task::kMultiLabel, Task::kRegression})
     expect_refused(config, data_of(task, 4), "loss.label_smoothing");
   EXPECT_EQ(loss_of(complete(config, data_of(Task::kClassification, 4))).label_smoothing, 0.1);
+}
+
+TEST(Config, BatchNormNeedsTwoExamplesInEveryMicroBatch) {
+  const auto fault = [](std::int64_t rows, std::int64_t batch, std::int64_t shards) {
+    TrainConfig config;
+    config.norm = "batch";
+    config.batch = batch;
+    config.shards = shards;
+    try {
+      complete(config, data_of(Task::kClassification, rows));
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault(16, 8, 1), "none");
+  EXPECT_EQ(fault(18, 8, 1), "none");
+  EXPECT_EQ(fault(17, 8, 1),
+            "config.batch: the last batch of an epoch would have one of the 17 examples, but batch "
+            "norm needs two; choose another size");
+  EXPECT_EQ(fault(16, 8, 3), "none");
+  EXPECT_EQ(fault(20, 8, 3).find("config.shards: shard 1 of a batch of 4 would have a micro-batch "
+                                 "of one example"),
+            0U);
+  EXPECT_EQ(fault(16, 8, 8).find("config.shards: shard 0 of a batch of 8 would"), 0U);
+}
+
+TEST(Config, LayersAreTwoSizesOrMore) {
+  TrainConfig config;
+  config.layers = {5};
+  expect_refused(config, data_of(Task::kClassification, 4),
+                 "config.model.layers: expected at least 2 sizes, got 1");
+  config.layers = {5, 2};
+  expect_refused(config, data_of(Task::kClassification, 4), "2 outputs, but the data has 3");
+  config.layers = {5, 4};
+  EXPECT_EQ(*complete(config, data_of(Task::kClassification, 4)).layers, *config.layers);
+  config.layers = {4, 3};
+  expect_refused(config, data_of(Task::kClassification, 4), "4 inputs, but the data has 5");
+  config.layers = {5, 3};  // of a regression on two numbers
+  expect_refused(config, data_of(Task::kRegression, 4), "3 outputs, but the data has 2");
 }
 
 TEST(Config, EarlyStoppingHasAPatience) {
@@ -348,6 +524,11 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   EXPECT_EQ(gpt_of(two, 11).hidden, 40);
   EXPECT_EQ(*options_of(two, data).steps, 7);
   EXPECT_EQ(*two.warmup, 0);
+  TrainConfig wider;  // the blocks of the file stay
+  wider.hidden = {50};
+  const TrainConfig fifty = complete(overridden(read, wider), data);
+  EXPECT_EQ(gpt_of(fifty, 11).layers, 3);
+  EXPECT_EQ(gpt_of(fifty, 11).hidden, 50);
   EXPECT_EQ(*two.log_every, 1);
 
   const auto refuses = [&](const std::function<void(TrainConfig&)>& change,

@@ -87,6 +87,31 @@ TEST(DataFacts, ValuesThatAreNoNumbersHaveAPlace) {
   EXPECT_EQ(facts.features[1].mean, 2);
 }
 
+TEST(DataFacts, AColumnWithoutANumberIsConstantAndNotListed) {
+  Split data;
+  data.train = dataset(2, {NAN, 1, INFINITY, 2, NAN, 2}, {0, 1, 1});
+  DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.constant_features, 1);
+  ASSERT_EQ(facts.features.size(), 1U);
+  EXPECT_EQ(facts.features[0].column, 1);
+  EXPECT_EQ(facts.min, 1);
+  EXPECT_EQ(facts.max, 2);
+  data.train = dataset(1, {NAN, NAN}, {0, 1});
+  facts = data_facts(data);
+  EXPECT_EQ(facts.constant_features, 1);
+  EXPECT_TRUE(facts.features.empty());
+  for (const double number : {facts.min, facts.max, facts.mean, facts.std}) EXPECT_EQ(number, 0);
+}
+
+TEST(DataFacts, OfManyValuesThatAreNoNumbersTheFirstAreListed) {
+  Split data;
+  data.train = dataset(1, std::vector<float>(10, NAN), std::vector<std::int32_t>(10));
+  const DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.non_finite, 10);
+  ASSERT_EQ(facts.first_non_finite.size(), kListedNonFinite);
+  EXPECT_EQ(facts.first_non_finite.back().row, static_cast<std::int64_t>(kListedNonFinite) - 1);
+}
+
 TEST(DataFacts, OfManyColumnsTheLargestAreListed) {
   const DataFacts facts = data_facts(digits_split(0, 200, 50));
   EXPECT_EQ(facts.features.size(), kListedFeatures);
@@ -136,6 +161,70 @@ TEST(DataFacts, AColumnMayTellTheTarget) {
   EXPECT_EQ(facts.giveaways[0].column, 1);
   data.train.inputs = Tensor::from<float>({kRows, 1}, line);
   EXPECT_TRUE(data_facts(data).giveaways.empty());
+}
+
+// With few rows of each class, too, and with several targets each has a column of its own.
+TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
+  const auto giveaways = [](std::int32_t rows, std::int32_t classes) {
+    std::vector<float> values;
+    std::vector<std::int32_t> labels;
+    for (std::int32_t i = 0; i < rows; ++i) {
+      labels.push_back(i % classes);
+      values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i % classes)});
+    }
+    Split data;
+    data.train = dataset(2, values, labels);
+    data.train.classes = classes;
+    return data_facts(data).giveaways.size();
+  };
+  EXPECT_EQ(giveaways(29, 3), 0U);
+  EXPECT_EQ(giveaways(30, 3), 1U);
+  std::vector<float> values;
+  for (int i = 0; i < 30; ++i)
+    values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i)});
+  Split data;
+  data.train = dataset(2, values, std::vector<std::int32_t>(30));
+  data.train.task = Task::kRegression;
+  data.train.targets = data.train.inputs;
+  EXPECT_TRUE(data_facts(data).giveaways.empty());
+}
+
+// Of all numbers together, and of each target.
+TEST(DataFacts, NumbersAndTargetsHaveAMeanAndADeviation) {
+  Split data;
+  data.train = dataset(2, {1, 10, 3, 10}, {0, 1});
+  DataFacts facts = data_facts(data);
+  EXPECT_EQ(facts.mean, 6);
+  EXPECT_DOUBLE_EQ(facts.std, std::sqrt(16.5));
+  EXPECT_TRUE(facts.targets.empty());
+  data.train.task = Task::kRegression;
+  data.train.targets = Tensor::from<float>({2, 2}, {-1, 4, 5, 4});
+  data.train.target_names = {"price", "size"};
+  facts = data_facts(data);
+  ASSERT_EQ(facts.targets.size(), 2U);
+  EXPECT_EQ(facts.targets[0].name, "price");
+  EXPECT_EQ(facts.targets[0].min, -1);
+  EXPECT_EQ(facts.targets[0].max, 5);
+  EXPECT_EQ(facts.targets[0].mean, 2);
+  EXPECT_EQ(facts.targets[0].std, 3);
+  EXPECT_EQ(facts.targets[1].name, "size");
+  EXPECT_EQ(facts.targets[1].column, 1);
+  EXPECT_EQ(facts.targets[1].std, 0);
+}
+
+// Beside one that does.
+TEST(DataFacts, AConstantColumnTellsNothing) {
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 20; ++i) {
+    labels.push_back(i % 2);
+    values.insert(values.end(), {8, static_cast<float>(i % 2), static_cast<float>(i)});
+  }
+  Split data;
+  data.train = dataset(3, values, labels);
+  const DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.giveaways.size(), 1U);
+  EXPECT_EQ(facts.giveaways[0].column, 1);
 }
 
 // With fewer rows a column may be the target by chance.

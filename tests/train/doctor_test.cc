@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "limpid/core/error.h"
@@ -23,6 +24,40 @@ std::set<std::string> names(const std::vector<Finding>& found) {
   std::set<std::string> all;
   for (const Finding& f : found) all.insert(f.rule);
   return all;
+}
+
+// What a rule finds by itself, with all its remedies.
+std::optional<Finding> checked(const RunLog& log, std::string_view name) {
+  for (const Rule& rule : rules())
+    if (rule.name == name) return rule.check(log, Thresholds());
+  throw Error(ErrorCode::kNotFound, "no such rule");
+}
+
+// "optimizer.lr=0.1; more data"
+std::string remedies_text(const std::vector<Remedy>& remedies) {
+  std::string text;
+  for (const Remedy& remedy : remedies) {
+    if (!text.empty()) text += "; ";
+    text += remedy.words;
+    for (const Setting& s : remedy.settings)
+      text += (&s == &remedy.settings[0] ? "" : " ") + s.key + "=" + s.value.dump();
+  }
+  return text;
+}
+
+RunLog with_data(std::int64_t rows) {
+  RunLog log;
+  log.data = DataFacts();
+  log.data->rows = rows;
+  return log;
+}
+
+LayerStatistics layer_of(const std::string& name, double norm, double gradient, double update) {
+  return {name, {{name + ".weight", 0, 1, norm, gradient, update}}, {}};
+}
+
+EpochEvent epoch_of(std::int64_t epoch, double training, double validation) {
+  return {epoch, epoch, 0.1, {{"loss", training}}, {{"loss", validation}}, 1, 1, false};
 }
 
 TEST(Doctor, EveryRuleIsSaidInFullAndHasANameOfItsOwn) {
@@ -323,6 +358,672 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
             "the test perplexity is 8.166; an n-gram model of the same text has 7.389");
   log.end->test.metrics.set("perplexity", 7.389);
   EXPECT_TRUE(diagnose(log).empty());
+}
+
+// The last probe counts.
+TEST(Doctor, ABlockIsWhatItIsInTheEnd) {
+  const auto block = [](const std::string& name, double entropy, double stream) {
+    return LayerStatistics{
+        name, {}, {{"residual", 0, stream, 0, 0, 0}}, {{entropy, 0, 1}, {1, 0, 1}}};
+  };
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.run.config = Json{{"optimizer", Json{{"lr", 0.1}}}};
+  const std::vector healthy{block("layers.0", 0.5, 4), block("layers.1", 0.5, 40)};
+  log.probes = {{1, healthy}, {2, {block("layers.0", 0.5, 4), block("layers.1", 0.0199, 44)}}};
+  EXPECT_EQ(checked(log, "attention_collapse")->symptom,
+            "at step 2 its attention entropy is 0.02 of the maximum: nearly every query attends to "
+            "a single key");
+  EXPECT_EQ(remedies_text(checked(log, "attention_collapse")->remedies),
+            "optimizer.lr=0.03; a longer --warmup; more --weight-decay");
+  EXPECT_EQ(checked(log, "residual_growth")->symptom,
+            "at step 2 the residual stream is 11 times as large after it as before it");
+  EXPECT_EQ(remedies_text(checked(log, "residual_growth")->remedies),
+            "optimizer.lr=0.03; more --weight-decay; fewer --layers");
+  log.probes.push_back({3, healthy});
+  EXPECT_FALSE(checked(log, "attention_collapse"));
+  EXPECT_FALSE(checked(log, "residual_growth"));
+  log.probes.back().layers = {block("layers.0", 0.02, 0.25), block("layers.1", 0.5, 2.5)};
+  EXPECT_FALSE(checked(log, "attention_collapse"));
+  EXPECT_FALSE(checked(log, "residual_growth"));
+}
+
+// ---- the data
+
+TEST(Doctor, TheOnlyAnswerIsNamed) {
+  RunLog log = with_data(2);
+  log.data->class_counts = {0, 2, 0};
+  EXPECT_EQ(checked(log, "one_answer")->symptom, "the target of all 2 training rows is class 1");
+  log.run.data.class_names = {"no", "yes"};
+  EXPECT_EQ(checked(log, "one_answer")->symptom,
+            "the target of all 2 training rows is class 'yes'");
+  log.data->class_counts = {1, 1};
+  EXPECT_FALSE(checked(log, "one_answer"));
+  log.data->class_counts.clear();
+  log.data->targets = {{"price", 0, 2.5, 2.5, 2.5, 0}};
+  EXPECT_EQ(checked(log, "one_answer")->symptom, "the target of all 2 training rows is 2.5");
+  log.data->rows = 1;
+  EXPECT_FALSE(checked(log, "one_answer"));
+  log.data->rows = 2;
+  log.data->targets[0].max = 3;
+  EXPECT_FALSE(checked(log, "one_answer"));
+  log.data->targets = {{"price", 0, 2.5, 2.5, 2.5, 0}, {"size", 1, 2, 3, 2.5, 0.5}};
+  EXPECT_FALSE(checked(log, "one_answer"));
+}
+
+TEST(Doctor, AColumnThatIsOfNoTableIsLeftOutByHand) {
+  RunLog log = with_data(100);
+  log.run.config = Json{{"data", "npz:pets.npz"}};
+  log.data->giveaways = {{"age", 3, 0, 1, 0.5, 0.5}, {"born", 4, 0, 1, 0.5, 0.5}};
+  EXPECT_EQ(checked(log, "target_among_inputs")->symptom,
+            "'age' alone determines the target of each of the 100 rows");
+  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies), "leave out 'age'");
+  log.run.config = Json{{"data", "csv:pets.csv,target=kind"}};
+  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies),
+            R"(data="csv:pets.csv,target=kind,ignore=age")");
+  log.data->giveaways[0].name = "";
+  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies), "leave out column 3");
+}
+
+TEST(Doctor, TargetsAreLargeByTheirRootMeanSquare) {
+  RunLog log = with_data(100);
+  log.run.config = Json{{"data", "npz:pets.npz,standardize=none,seed=3"}};
+  log.data->targets = {{"price", 0, 0, 0, 30, 40}};
+  EXPECT_FALSE(checked(log, "targets_not_normalized"));
+  log.data->targets[0].std = 41;
+  const auto found = checked(log, "targets_not_normalized");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->symptom, "the target 'price' has mean 30 and standard deviation 41");
+  EXPECT_EQ(remedies_text(found->remedies), R"(data="npz:pets.npz,seed=3,standardize=zscore")");
+  log.run.config = Json{{"data", "npz:pets.npz"}};
+  EXPECT_FALSE(checked(log, "targets_not_normalized"));
+}
+
+TEST(Doctor, AConstantIsAsGoodAsTheShareOfEachClassMakesIt) {
+  const auto find = [](const std::vector<double>& training, const std::vector<double>& validation) {
+    RunLog log = with_data(100);
+    log.run.task = "classification";
+    log.data->class_counts = {75, 0, 25};
+    for (std::size_t e = 0; e < training.size(); ++e)
+      log.epochs.push_back(epoch_of(static_cast<std::int64_t>(e) + 1, training[e], validation[e]));
+    return checked(log, "no_better_than_chance");
+  };
+  // -3/4 log(3/4) - 1/4 log(1/4) is 0.5623.
+  const auto found = find({0.7, 0.5, 0.4}, {0.7, 0.54, 0.9});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->symptom,
+            "the validation loss was 0.54 at best, while a constant prediction has 0.5623; the "
+            "training loss fell to 0.4");
+  EXPECT_FALSE(find({0.7, 0.5, 0.4}, {0.7, 0.53, 0.9})) << "5 % better";
+  EXPECT_FALSE(find({0.7, 0.4, 0.51}, {0.7, 0.54, 0.9})) << "learnt by less than a tenth";
+  EXPECT_FALSE(find({0.7, 0.4}, {0.7, 0.54})) << "two epochs";
+}
+
+TEST(Doctor, FewRowsAreMemorised) {
+  const auto found = [](std::int64_t rows, double training, double validation) {
+    RunLog log = with_losses({1, 1, 1});
+    log.data = DataFacts();
+    log.data->rows = rows;
+    log.epochs = {epoch_of(1, training, validation)};
+    return checked(log, "few_rows").has_value();
+  };
+  EXPECT_TRUE(found(49, 0.05, 0.31));
+  EXPECT_FALSE(found(50, 0.05, 0.31));
+  EXPECT_FALSE(found(49, 0.2, 0.9)) << "not learnt by heart";
+  EXPECT_FALSE(found(49, 0.15, 0.44)) << "almost as good on other rows";
+  EXPECT_FALSE(found(49, 0.05, 0.29)) << "learnt";
+}
+
+TEST(Doctor, InputsAreOfNoSizeBetweenTheirThresholds) {
+  const auto log_of = [](double mean, double std, std::int64_t step = 0) {
+    RunLog log;
+    log.probes = {{step, {{"layers.0", {}, {{"input", mean, std, 0, 0, 0}}}}}};
+    return log;
+  };
+  const auto found = [](const RunLog& log) { return checked(log, "inputs_not_normalized"); };
+  EXPECT_FALSE(found(log_of(3, 4)));
+  EXPECT_TRUE(found(log_of(3, 4.1)));
+  EXPECT_FALSE(found(log_of(0, 0.02)));
+  EXPECT_TRUE(found(log_of(0, 0.019)));
+  EXPECT_FALSE(found(log_of(0, 0)));
+  EXPECT_FALSE(found(log_of(3, 4.1, 1))) << "no longer the first weights";
+  RunLog log = log_of(3, 4.1);
+  EXPECT_EQ(found(log)->symptom,
+            "the inputs of the first layer have mean 3 and standard deviation 4.1");
+  log.data = DataFacts();
+  log.data->features = {{"a", 0, -1, 1, 0, 1}, {"", 7, -900, 100, -300, 400}, {"b", 2, 0, 9, 8, 1}};
+  EXPECT_EQ(found(log)->symptom,
+            "the inputs of the first layer have mean 3 and standard deviation 4.1; the largest "
+            "column is column 7, mean -300, from -900 to 100");
+  log.run.task = "next_token";
+  EXPECT_FALSE(found(log));
+}
+
+TEST(Doctor, ValuesThatAreNoNumbersAreTold) {
+  RunLog log = with_data(100);
+  EXPECT_FALSE(checked(log, "data_not_finite"));
+  log.data->non_finite = 1;
+  log.data->first_non_finite = {{"test", 4, 5, -INFINITY}, {"test", 6, 7, INFINITY}};
+  EXPECT_EQ(checked(log, "data_not_finite")->symptom,
+            "1 of the inputs are not finite; the first is -inf in row 4, column 5 of the test set");
+}
+
+TEST(Doctor, AClassIsRareByATenthOfTheMostFrequent) {
+  RunLog log = with_data(121);
+  log.data->class_counts = {11, 100, 10};
+  EXPECT_FALSE(checked(log, "class_imbalance"));
+  log.data->class_counts = {10, 101, 10};
+  EXPECT_EQ(checked(log, "class_imbalance")->symptom,
+            "class 1 has 101 examples, class 0 has 10: always predicting the former has an "
+            "accuracy of 83 %");
+}
+
+TEST(Doctor, RowsRepeatWithinASetAndLeakBetweenTwo) {
+  RunLog log = with_data(100);
+  const auto found = [&](const char* rule, const Duplicates& duplicates) {
+    log.data->duplicates = {duplicates};
+    return checked(log, rule);
+  };
+  EXPECT_FALSE(found("duplicate_rows", {"train", "train", 4, 100, 9, 3}));
+  EXPECT_EQ(found("duplicate_rows", {"train", "train", 5, 100, 9, 3})->symptom,
+            "5 of the 100 rows of the training set repeat an earlier one; the first is row 9, "
+            "equal to row 3");
+  EXPECT_FALSE(found("leaked_rows", {"train", "train", 5, 100, 9, 3}));
+  EXPECT_FALSE(found("duplicate_rows", {"test", "train", 5, 100, 9, 3}));
+  EXPECT_FALSE(found("leaked_rows", {"test", "train", 1, 101, 9, 3}));
+  EXPECT_EQ(found("leaked_rows", {"test", "train", 1, 100, 9, 3})->symptom,
+            "1 of the 100 rows of the test set are also in the training set; the first is row 9, "
+            "equal to row 3");
+}
+
+TEST(Doctor, AColumnIsConstantUnlessThatIsUsual) {
+  const auto found = [](const FeatureFacts& column, std::int64_t rows = 100) {
+    RunLog log = with_data(rows);
+    log.data->features = {{"varies", 0, 1, 2, 1.5, 0.5}, column};
+    const auto finding = checked(log, "constant_column");
+    return finding ? finding->symptom : "";
+  };
+  EXPECT_EQ(found({"a", 1, 3, 3, 3, 0}), "'a' is 3 in all 100 rows");
+  EXPECT_EQ(found({"a", 1, 0, 0, 0, 0}), "'a' is 0 in all 100 rows");
+  EXPECT_EQ(found({"", 1, 3, 3, 3, 0}), "column 1 is 3 in all 100 rows");
+  EXPECT_EQ(found({"", 1, 0, 0, 0, 0}), "") << "a pixel at the border";
+  EXPECT_EQ(found({"a=b", 1, 0, 0, 0, 0}), "") << "a category that only the test set has";
+  EXPECT_EQ(found({"a", 1, 3, 3, 3, 0}, 1), "");
+}
+
+// ---- layers
+
+TEST(Doctor, AGradientVanishesRelativeToTheWeights) {
+  const auto found = [](double norm, double gradient, double update) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    log.probes = {
+        {1, {layer_of("layers.0", norm, gradient, update), layer_of("layers.1", 1, 1, 1)}}};
+    return checked(log, "vanishing_gradient");
+  };
+  ASSERT_TRUE(found(4, 4e-3, 4e-3));
+  EXPECT_EQ(found(4, 4e-3, 4e-3)->layer, "layers.0");
+  EXPECT_FALSE(found(4, 4.1e-3, 4e-3));
+  // An optimiser that scales steps moves it all the same.
+  EXPECT_TRUE(found(4, 4e-3, 0.008));
+  EXPECT_FALSE(found(4, 4e-3, 0.0081));
+}
+
+TEST(Doctor, AGradientIsRevivedByWhatTheModelHas) {
+  const auto remedies = [](const Json& model) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    log.run.config = Json{{"model", model}};
+    log.probes = {{1, {layer_of("layers.0", 1, 1e-4, 1e-4), layer_of("layers.1", 1, 1, 1)}}};
+    return remedies_text(checked(log, "vanishing_gradient")->remedies);
+  };
+  const std::string relu = R"(model.activation="relu" model.init="he")";
+  EXPECT_EQ(remedies(Json{{"name", "gpt"}}), "fewer --layers");
+  EXPECT_EQ(remedies(Json{{"name", "charlm"}}), relu + "; fewer --layers");
+  EXPECT_EQ(remedies(Json{{"name", "mlp"}}), R"(model.norm="batch"; )" + relu + "; fewer --layers");
+  // Half of the signal passes each of three layers.
+  EXPECT_EQ(remedies(Json{{"name", "charlm"}, {"layers", std::vector{5, 4, 2}}, {"dropout", 0.5}}),
+            relu + " model.dropout=0.0; fewer --layers");
+  EXPECT_EQ(remedies(Json{{"name", "charlm"}, {"layers", std::vector{5, 2}}, {"dropout", 0.5}}),
+            relu + "; fewer --layers");
+}
+
+TEST(Doctor, WeightsBeginAsTheirActivationNeedsThem) {
+  const auto remedies = [](const char* activation) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    log.run.config = Json{{"model", Json{{"activation", activation}}},
+                          {"data", "moons,standardize=zscore"},
+                          {"clip", Json{{"norm", 1.0}}}};
+    log.probes = {{0, {layer_of("layers.0", 1, 101, 1)}}};
+    return remedies_text(checked(log, "exploding_gradient")->remedies);
+  };
+  for (const char* bounded : {"tanh", "sigmoid", "hard_tanh"})
+    EXPECT_EQ(remedies(bounded).find(R"(model.init="xavier"; )"), 0u) << remedies(bounded);
+  for (const char* other : {"relu", "gelu", "none of them"})
+    EXPECT_EQ(remedies(other).find(R"(model.init="he"; )"), 0u) << remedies(other);
+  EXPECT_EQ(remedies("relu").find("clip"), std::string::npos) << "it is clipped so";
+}
+
+TEST(Doctor, ValuesAreAllZeroInTheEnd) {
+  const auto find = [](const char* op, double first, double last) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    for (const double share : {first, last})
+      log.probes.push_back({share == last ? 7 : 6, {{"layers.0", {}, {{op, 0, 0, share, 0, 0}}}}});
+    return checked(log, "zero_activations");
+  };
+  EXPECT_FALSE(find("relu", 1, 0.5));
+  EXPECT_EQ(find("relu", 0.5, 1)->symptom, "all its values after relu are 0 at step 7");
+  EXPECT_EQ(find("relu", 0.5, 1)->cause, "its weights are 0, or all its units are dead");
+  EXPECT_EQ(find("input", 0.5, 1)->cause, "the batch has only zeros");
+  EXPECT_EQ(remedies_text(find("input", 0.5, 1)->remedies), "inspect the data");
+}
+
+TEST(Doctor, AGradientExplodesAboveAHundredTimesItsWeights) {
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.probes = {{0, {layer_of("layers.0", 2, 200, 1)}}};
+  EXPECT_FALSE(checked(log, "exploding_gradient"));
+  log.probes = {{0, {layer_of("layers.0", 2, 201, 1)}}};
+  EXPECT_TRUE(checked(log, "exploding_gradient"));
+}
+
+// By the median of the probes of the layer where it is worst.
+TEST(Doctor, UnitsAreDeadOrSaturatedByTheirShare) {
+  const auto find = [](const char* rule, const char* op, const std::vector<double>& shares) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    for (const double share : shares)
+      log.probes.push_back(
+          {0,
+           {{"layers.0", {}, {{op, 0, 1, 0, 0.1, 0.1}}},
+            {"layers.1", {}, {{op, 0, 1, 0, share, share}, {op, 0, 1, 0, 0, 0}}}}});
+    return checked(log, rule);
+  };
+  EXPECT_FALSE(find("dead_units", "relu", {0.49}));
+  EXPECT_EQ(find("dead_units", "relu", {0.5})->layer, "layers.1");
+  EXPECT_EQ(find("dead_units", "relu", {0.9})->severity, Severity::kWarning);
+  EXPECT_EQ(find("dead_units", "relu", {0.91})->severity, Severity::kError);
+  EXPECT_EQ(find("dead_units", "relu", {1, 0.4, 0.6})->symptom,
+            "60 % of its units are 0 for every example of a batch");
+  for (const char* alive : {"step", "leaky_relu", "linear"})
+    EXPECT_FALSE(find("dead_units", alive, {1})) << alive;
+  EXPECT_FALSE(find("saturated_units", "tanh", {0.49}));
+  EXPECT_EQ(find("saturated_units", "tanh", {0.5})->symptom,
+            "50 % of its activations are saturated: the slope is below 0.001");
+  for (const char* open : {"relu", "gelu", "linear"})
+    EXPECT_FALSE(find("saturated_units", open, {1})) << open;
+}
+
+TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
+  const auto log_of = [](double update, std::size_t probes = 2) {
+    RunLog log = with_losses({1, 0.9, 0.8});
+    for (std::size_t p = 0; p < probes; ++p)
+      log.probes.push_back({0, {layer_of("layers.0", 10, 1, update)}});
+    return log;
+  };
+  EXPECT_FALSE(checked(log_of(1), "update_ratio"));
+  EXPECT_EQ(checked(log_of(1.1), "update_ratio")->cause, "the learning rate of 0.1 is too large");
+  EXPECT_FALSE(checked(log_of(1.1, 1), "update_ratio")) << "one probe";
+  RunLog twice = log_of(1.1);  // gradients of another norm than 1
+  for (StepEvent& step : twice.steps) step.gradient_norm = 4;
+  twice.run.config = Json{{"clip", Json{{"norm", 0.039}}}};
+  for (ProbeEvent& probe : twice.probes) probe.layers = {layer_of("layers.0", 10, 1, 9e-5)};
+  EXPECT_EQ(remedies_text(checked(twice, "update_ratio")->remedies).find("clip.norm=1.0; "), 0U);
+  EXPECT_FALSE(checked(log_of(1e-4), "update_ratio"));
+  RunLog log = log_of(9e-5);
+  EXPECT_EQ(checked(log, "update_ratio")->cause, "the learning rate of 0.1 is too small");
+  EXPECT_FALSE(checked(log_of(0), "update_ratio")) << "frozen";
+  // Gradients of a norm of 1 that are clipped to less than a hundredth.
+  log.run.config = Json{{"clip", Json{{"norm", 0.009}}}};
+  EXPECT_EQ(
+      remedies_text(checked(log, "update_ratio")->remedies).find("clip.norm=1.0; optimizer.lr="),
+      0u);
+  log.run.config = Json{{"clip", Json{{"norm", 0.01}}}};
+  EXPECT_EQ(remedies_text(checked(log, "update_ratio")->remedies).find("optimizer.lr="), 0u);
+  // Short steps are right once there is little left to learn.
+  log.epochs = {epoch_of(1, 0.5, 0.5)};
+  EXPECT_TRUE(checked(log, "update_ratio"));
+  log.epochs = {epoch_of(1, 0.5, 0.5), epoch_of(2, 0.49, 0.5)};
+  EXPECT_FALSE(checked(log, "update_ratio"));
+  for (StepEvent& step : log.steps) step.loss = 2;
+  log.epochs = {epoch_of(1, 0.99, 0.5)};
+  EXPECT_FALSE(checked(log, "update_ratio"));
+}
+
+TEST(Doctor, ARateOfZeroIsReplacedByAUsualOne) {
+  RunLog log = with_losses({1, 1, 1});
+  for (StepEvent& step : log.steps) step.learning_rate = 0;
+  const LayerStatistics layer = layer_of("layers.0", 1, 0.5, 0);
+  log.probes = {{0, {layer}}, {1, {layer}}};
+  const auto found = checked(log, "frozen_weights");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->symptom,
+            "its weights have not changed in 2 probes; their gradient's norm was at most 0.5");
+  EXPECT_EQ(remedies_text(found->remedies), "optimizer.lr=0.01");
+}
+
+TEST(Doctor, TheFirstWeightsDifferAndKeepTheSignal) {
+  const auto find = [](double std,
+                       ParameterStatistics weight = {"layers.0.weight", 0, 1, 3, 1, 1}) {
+    RunLog log;
+    log.probes = {
+        {0, {{"layers.0", {weight}, {{"input", 3, 4, 0, 0, 0}, {"linear", 9, std, 0, 0, 0}}}}}};
+    return checked(log, "poor_initialization");
+  };
+  EXPECT_FALSE(find(5));
+  EXPECT_FALSE(find(0.1));
+  EXPECT_EQ(find(0.099)->cause,
+            "the initial weights are too small: the signal vanishes from layer to layer");
+  EXPECT_FALSE(find(250));
+  EXPECT_EQ(find(251)->cause,
+            "the initial weights are too large: the signal grows from layer to layer");
+  EXPECT_EQ(find(5, {"layers.0.weight", 0.5, 0, 1, 1, 1})->symptom,
+            "all numbers of layers.0.weight are 0.5");
+  EXPECT_TRUE(find(5, {"layers.0.weight", 0, 0, 0, 1, 1}));
+  EXPECT_FALSE(find(5, {"layers.0.weight", -0.5, 0, 0.5, 1, 1})) << "it has one number";
+  EXPECT_FALSE(find(5, {"layers.0.bias", 0.5, 0, 1, 1, 1}));
+}
+
+// ---- the curve of the loss
+
+// It fell to two thirds, and stays there.
+RunLog underfitted() {
+  std::vector<double> losses(200, 2);
+  std::fill_n(losses.begin(), 10, 3);
+  RunLog log = with_losses(losses);
+  log.epochs = {epoch_of(1, 2.2, 2.1)};
+  log.end = EndEvent();
+  log.end->reason = "finished";
+  return log;
+}
+
+TEST(Doctor, WhatIsHighOnAllRowsIsUnderfitted) {
+  RunLog log = underfitted();
+  EXPECT_EQ(checked(log, "underfitting")->symptom,
+            "the training loss ended at 2, 67 % of the 3 it began at, the validation loss at 2.1");
+  for (const double other : {1.4, 4.1}) {
+    log.epochs = {epoch_of(1, 2.2, other)};
+    EXPECT_FALSE(checked(log, "underfitting")) << other;
+  }
+  log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {}, 1, 1, false}};
+  EXPECT_EQ(checked(log, "underfitting")->symptom,
+            "the training loss ended at 2, 67 % of the 3 it began at");
+  EXPECT_EQ(remedies_text(checked(log, "underfitting")->remedies),
+            "wider --layers; model.dropout=0.0; optimizer.weight_decay=0.0");
+  log.epochs.clear();
+  EXPECT_FALSE(checked(log, "underfitting"));
+}
+
+TEST(Doctor, ANetworkBecomesWiderByItsKind) {
+  const auto remedy = [](const Json& model) {
+    RunLog log = underfitted();
+    log.run.config = Json{{"model", model}};
+    return remedies_text({checked(log, "underfitting")->remedies.at(0)});
+  };
+  const auto mlp = [&](const std::vector<std::int64_t>& layers) {
+    return remedy(Json{{"name", "mlp"}, {"layers", layers}});
+  };
+  EXPECT_EQ(mlp({5, 3}), "model.layers=[5,512,3]");
+  EXPECT_EQ(mlp({5, 4, 16, 300, 2000, 3}), "model.layers=[5,64,128,1024,2000,3]");
+  EXPECT_EQ(mlp({5, 16'777'216, 3}), "model.layers=[5,16777216,3]");
+  for (const std::vector<std::int64_t>& odd :
+       std::vector<std::vector<std::int64_t>>{{5, 16'777'217, 3}, {5, 0, 3}, {5}})
+    EXPECT_EQ(mlp(odd), "wider --layers");
+  EXPECT_EQ(remedy(Json{{"name", "gpt"}, {"layers", std::vector{4, 4}}}), "wider --layers");
+  EXPECT_EQ(remedy(Json{{"name", "mlp"}, {"layers", 3}}), "wider --layers");
+}
+
+TEST(Doctor, ARunThatStillFallsIsLonger) {
+  // Over the last four of its sixteen windows, beside the four before.
+  const auto cause = [](double before, double last) {
+    std::vector<double> losses(160, 3);
+    std::fill(losses.begin() + 80, losses.end(), before);
+    std::fill(losses.begin() + 120, losses.end(), last);
+    RunLog log = with_losses(losses);
+    log.epochs = {epoch_of(1, 2.2, 1.9), epoch_of(2, 2.2, 2.1)};
+    log.end = EndEvent();
+    return checked(log, "underfitting")->cause.substr(0, 28);
+  };
+  EXPECT_EQ(cause(2.1, 2), "training ended too early, or");
+  EXPECT_EQ(cause(2.04, 2), "the network is too small or ");
+  EXPECT_EQ(cause(2, 2.1), "the network is too small or ");
+}
+
+TEST(Doctor, ALongerRunIsLongerByItsOwnMeasure) {
+  RunLog log = with_losses({1});
+  log.run.task = "next_token";
+  log.steps = underfitted().steps;
+  log.epochs = {epoch_of(1, 2.2, 2.1)};
+  log.end = EndEvent();
+  log.end->test.metrics = {{"perplexity", 9}, {"ngram_perplexity", 8}};
+  const auto remedies = [&] { return remedies_text(checked(log, "underfitting")->remedies); };
+  const std::string then = "; a longer --context; a wider network";
+  EXPECT_EQ(remedies(), "more --epochs" + then);
+  log.run.config = Json{{"epochs", 5}};
+  EXPECT_EQ(remedies(), "epochs=15" + then);
+  log.run.config = Json{{"steps", 70}};
+  EXPECT_EQ(remedies(), "steps=210" + then);
+  log.end->test.metrics = {{"perplexity", 9}};
+  EXPECT_FALSE(checked(log, "underfitting"));
+  log.end->test.metrics = {{"ngram_perplexity", 8}};
+  EXPECT_FALSE(checked(log, "underfitting"));
+}
+
+// With a median before of 1 and distances from it of 0.01; a jump of half of the first loss at
+// least.
+TEST(Doctor, ALeapIsAboveTheStepsBefore) {
+  const auto find = [](double first, std::size_t at, double leap) {
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < 100; ++i) losses.push_back(1 + (i % 2 != 0 ? 0.01 : -0.01));
+    std::fill_n(losses.begin(), 3, first);
+    losses[at] = leap;
+    RunLog log = with_losses(losses);
+    for (StepEvent& step : log.steps) step.learning_rate = step.step == 21 ? 0.7 : 0.1;
+    return checked(log, "loss_spikes");
+  };
+  EXPECT_TRUE(find(1, 99, 1.53));
+  EXPECT_FALSE(find(1, 99, 1.47));
+  EXPECT_TRUE(find(4, 99, 3.02));
+  EXPECT_FALSE(find(4, 99, 2.9));
+  EXPECT_FALSE(find(1, 19, 9)) << "too few steps before";
+  EXPECT_EQ(find(1, 20, 9)->cause,
+            "a step that was too large, or a batch unlike all others; the learning rate is 0.7");
+}
+
+TEST(Doctor, ALeapStandsOutOfTheSpread) {
+  // Ten deviations are 10 * 1.4826 * 0.2, by the larger of two medians.
+  const auto found = [](double leap) -> std::string {
+    std::vector<double> losses;
+    for (std::size_t i = 0; i < 100; ++i) losses.push_back(1 + (i % 2 != 0 ? 0.1 : -0.1));
+    losses[80] = losses[60] = leap;
+    losses[61] = leap + 1;
+    const auto finding = checked(with_losses(losses), "loss_spikes");
+    return finding ? finding->symptom.substr(0, 75) : "";
+  };
+  EXPECT_EQ(found(4),
+            "once the loss jumped far above the steps before, in step 62 from about 1.1 ");
+  EXPECT_EQ(found(4.2),
+            "2 times the loss jumped far above the steps before, in step 62 from about 1");
+}
+
+TEST(Doctor, ALossExplodesFromItsStartOrItsBest) {
+  // The losses of the four quarters of a hundred steps.
+  const auto find = [](const std::vector<double>& quarters) {
+    std::vector<double> losses;
+    for (const double loss : quarters) losses.insert(losses.end(), 25, loss);
+    return checked(with_losses(losses), "loss_exploding");
+  };
+  EXPECT_FALSE(find({2, 2, 2, 3}));
+  EXPECT_TRUE(find({2, 2, 2, 3.1})) << "half above its start";
+  EXPECT_EQ(find({2, 1, 1, 1.6})->symptom, "the loss began at 2, was 1 at best and is 1.6 now");
+  EXPECT_FALSE(find({2, 1, 1, 1.45})) << "less than half above its best";
+  EXPECT_FALSE(find({4, 1, 1, 2.4})) << "half of what it gained is kept";
+  EXPECT_TRUE(find({4, 1, 1, 2.6}));
+  EXPECT_FALSE(find({2, 1.98, 1.98, 2.9})) << "it never fell";
+  EXPECT_EQ(find({2, 2, 2, 3.1})->symptom, "the loss began at 2, was 2 at best and is 3.1 now");
+  EXPECT_FALSE(find({0, 0, 0, 9}));
+  // Four windows of five steps at least.
+  EXPECT_FALSE(checked(
+      with_losses(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9}),
+      "loss_exploding"));
+  EXPECT_TRUE(checked(
+      with_losses(std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}),
+      "loss_exploding"));
+}
+
+TEST(Doctor, AnExplosionMayEndFlat) {
+  const auto find = [](double first, double peak, double last) {
+    std::vector<double> losses(100, last);
+    losses[0] = first;
+    losses[1] = peak;
+    return checked(with_losses(losses), "loss_exploding");
+  };
+  EXPECT_EQ(find(2, 20.1, 1.1)->symptom, "the loss began at 2, rose to 20.1 and is 1.1 now");
+  EXPECT_FALSE(find(2, 19.9, 1.1));
+  EXPECT_FALSE(find(2, 20.1, 0.9)) << "half of it is gone";
+}
+
+TEST(Doctor, ALossThatIsNoNumberCameAfterOthers) {
+  RunLog log = with_losses({3, 2, std::nan("")});
+  log.steps[1].gradient_norm = 7;
+  log.steps[2].learning_rate = 0.3;
+  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
+            "the steps are too large: the learning rate is 0.3 and the gradient norm was 7");
+  log = with_losses({std::nan("")});
+  EXPECT_EQ(checked(log, "loss_not_finite")->symptom, "the loss is nan in step 1");
+  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
+            "the steps are too large: the learning rate is 0.1 and the gradient norm was 1");
+}
+
+TEST(Doctor, ALossOscillatesByEpochs) {
+  RunLog log = with_losses({1, 1, 1});
+  for (const double loss : {1.0, 0.9, 0.8, 0.7, 0.5, 0.6, 0.5}) {
+    log.epochs.push_back(epoch_of(static_cast<std::int64_t>(log.epochs.size()) + 1, loss, loss));
+    EXPECT_FALSE(checked(log, "loss_oscillating")) << loss;
+  }
+  log.epochs.push_back(epoch_of(8, 0.6, 0.6));
+  EXPECT_EQ(checked(log, "loss_oscillating")->symptom,
+            "2 of the last 3 epochs ended with a loss more than 10 % above that of the epoch "
+            "before; it oscillates between 0.5 and 0.6");
+  for (StepEvent& step : log.steps) step.loss = 6;
+  EXPECT_FALSE(checked(log, "loss_oscillating")) << "it is a tenth of the first";
+}
+
+// By how far the weights move in a step, and in all of them.
+TEST(Doctor, AFlatLossIsOfTheStepsOrOfTheData) {
+  const auto cause = [](double update, std::size_t steps) {
+    RunLog log = with_losses(std::vector<double>(steps, 1));
+    for (const double factor : {1.0, 1.0, 1000.0})
+      log.probes.push_back({1, {layer_of("layers.0", 1, 1, factor * update)}});
+    return checked(log, "loss_flat")->cause.substr(0, 21);
+  };
+  EXPECT_EQ(cause(0.0009, 100), "the updates are tiny:");
+  EXPECT_EQ(cause(0.0009, 200), "the updates are of us");
+  EXPECT_EQ(cause(0.0011, 100), "the updates are of us");
+  EXPECT_EQ(cause(0.09, 100), "the updates are of us");
+  EXPECT_EQ(cause(0.11, 100), "the updates are large");
+}
+
+// With standardised targets, the mean has a loss of 1.
+TEST(Doctor, AConstantOfStandardisedTargetsHasALossOfOne) {
+  const auto find = [](const char* loss, const char* data, double validation) {
+    RunLog log = with_data(100);
+    log.run.task = "regression";
+    log.run.config = Json{{"data", data}, {"loss", Json{{"name", loss}}}};
+    for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, 0.5, validation));
+    return checked(log, "no_better_than_chance");
+  };
+  EXPECT_EQ(find("mse", "npz:a.npz", 0.96)->symptom,
+            "the validation loss was 0.96 at best, while a constant prediction has 1; the training "
+            "loss fell to 0.5");
+  EXPECT_FALSE(find("mse", "npz:a.npz", 0.94));
+  EXPECT_FALSE(find("mae", "npz:a.npz", 0.96));
+  EXPECT_FALSE(find("mse", "npz:a.npz,standardize=none", 0.96));
+}
+
+// The first weights may be worse than guessing.
+TEST(Doctor, ALossIsFlatWhereItIsThatOfChance) {
+  const auto find = [](double first, double later, std::size_t steps = 100) {
+    std::vector<double> losses(steps, later);
+    std::fill_n(losses.begin(), 3, first);
+    RunLog log = with_losses(losses);
+    log.run.task = "classification";
+    log.run.data.outputs = 10;
+    return checked(log, "loss_flat");
+  };
+  EXPECT_EQ(find(3, 2.5)->symptom,
+            "the loss began at 3 and is 2.5 after 100 steps, no better than the 2.303 of chance");
+  EXPECT_FALSE(find(3, 2.5, 99));
+  EXPECT_FALSE(find(3, 2.2)) << "better than chance";
+  EXPECT_FALSE(find(1.1, 1.1)) << "it began far better";
+  EXPECT_FALSE(find(3, 5)) << "it rose";
+}
+
+// ---- regularisation
+
+TEST(Doctor, DecayShrinksWeightsToATenth) {
+  const auto find = [](const char* optimizer, double decay, double last) {
+    RunLog log = with_losses({1, 1, 1});
+    log.run.config = Json{{"optimizer", Json{{"name", optimizer}, {"weight_decay", decay}}}};
+    for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, 0.9, 0.9));
+    const auto both = [](double norm) {
+      return std::vector{layer_of("layers.0", 3 * norm, 1, 1),
+                         layer_of("layers.1", 4 * norm, 1, 1)};
+    };
+    log.probes = {{0, both(2)}, {1, both(last)}};
+    return checked(log, "too_much_decay");
+  };
+  EXPECT_FALSE(find("sgd", 0.5, 0.21));
+  ASSERT_TRUE(find("sgd", 0.5, 0.19));
+  EXPECT_FALSE(find("sgd", 0, 0.19));
+  EXPECT_EQ(find("sgd", 0.5, 0.19)->remedies.at(1).settings.at(0).value, Json(0.0));
+  const auto recommended = [&](const char* optimizer, double decay) {
+    return find(optimizer, decay, 0.19)->remedies.at(0).settings.at(0).value;
+  };
+  EXPECT_EQ(recommended("sgd", 0.5), Json(0.0001));
+  EXPECT_EQ(recommended("adamw", 0.5), Json(0.005));
+  EXPECT_EQ(recommended("adamw", 5), Json(0.01));
+}
+
+TEST(Doctor, DropoutIsHighFromSevenTenthsOn) {
+  const auto find = [](double dropout, double loss = 0.9) {
+    RunLog log = with_losses({1, 1, 1});
+    log.run.config = Json{{"model", Json{{"dropout", dropout}}}};
+    for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, loss, loss));
+    return checked(log, "too_much_dropout");
+  };
+  EXPECT_FALSE(find(0.69));
+  EXPECT_FALSE(find(0.75, 0.5)) << "it learns all the same";
+  EXPECT_EQ(remedies_text(find(0.7)->remedies), "model.dropout=0.2; model.dropout=0.0");
+  EXPECT_EQ(find(0.75)->cause,
+            "too little passes through a layer to learn from; the rest is multiplied by 4");
+}
+
+// A single epoch may be chance.
+TEST(Doctor, ARiseLastsTwoEpochs) {
+  RunLog log = overfitted();
+  log.run.config = Json{{"epochs", 5}};
+  EXPECT_EQ(remedies_text(checked(log, "overfitting")->remedies),
+            "epochs=1; model.dropout=0.5; optimizer.weight_decay=0.001; more data");
+  log.run.data.validation = 1;
+  log.run.config = Json{{"steps", 100}};
+  EXPECT_EQ(
+      remedies_text(checked(log, "overfitting")->remedies),
+      "early_stopping.patience=3; model.dropout=0.5; optimizer.weight_decay=0.001; more data");
+  // The best epoch is the first of the lowest; a rise is beside the first loss of training, too.
+  RunLog later = log;
+  for (std::size_t e = 0; e < 2; ++e) later.epochs[e].validation.set("loss", 0.1);
+  later.epochs[2].validation.set("loss", 0.05);
+  later.epochs[2].train.set("loss", 0.5);
+  EXPECT_EQ(checked(later, "overfitting")->symptom.find("since epoch 3 "), 0U);
+  RunLog small = log;
+  for (EpochEvent& e : small.epochs) e.validation.set("loss", 0.1 * e.validation.at("loss"));
+  EXPECT_FALSE(checked(small, "overfitting"));
+  RunLog back = log;
+  back.epochs[3].validation.set("loss", 0.1);
+  EXPECT_FALSE(checked(back, "overfitting"));
+  RunLog other = log;  // the training loss has not fallen since
+  other.epochs[0].train.set("loss", 0.2);
+  EXPECT_FALSE(checked(other, "overfitting"));
+  log.epochs.resize(3);
+  EXPECT_TRUE(checked(log, "overfitting"));
+  log.epochs.resize(2);
+  EXPECT_FALSE(checked(log, "overfitting"));
 }
 
 // ---- one cause first

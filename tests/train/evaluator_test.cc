@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "limpid/core/error.h"
 #include "limpid/data/text_windows.h"
 #include "limpid/distribute/in_process.h"
 #include "limpid/inspect/op_example.h"
@@ -110,6 +111,19 @@ Dataset numbers(Task task, std::int64_t rows, const Tensor& targets) {
   });
   data.targets = targets;
   return data;
+}
+
+TEST(Evaluator, RefusesExamplesOfAnotherSize) {
+  const Problem problem = mlp_problem(nn::mlp({kColumns + 1, 9, kOutputs}, relu));
+  Dataset data = numbers(Task::kClassification, 2, Tensor::zeros({Dtype::kI32, {2}}));
+  data.classes = kOutputs;
+  try {
+    Evaluator(problem, data);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kShape);
+    EXPECT_STREQ(e.what(), "evaluate: numbers: the model takes f32[7] for one example, got f32[6]");
+  }
 }
 
 TEST(EvaluatorOfRanks, Classes) {

@@ -97,6 +97,24 @@ TEST(FindNonFinite, AMaskOfInfinitiesIsNoFault) {
   EXPECT_EQ(origin->ops, std::vector<std::string>{"log"});
 }
 
+// What takes the mask in is blamed, and its operand shows it.
+TEST(FindNonFinite, AMaskThatReachesTheEndIsTheFaultOfWhatTookIt) {
+  const Function f = trace("f", {{"x", kNumbers.type()}}, [](std::span<const Value> in) {
+    const Value mask =
+        constant(in[0].builder(), Tensor::from<float>({2, 2}, {0, -INFINITY, NAN, 0}));
+    return std::vector<Value>{in[0] + mask};
+  });
+  const auto origin = find_nonfinite(f, std::vector{kNumbers});
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->ops, std::vector<std::string>{"add"});
+  const std::string text = to_text(*origin);
+  EXPECT_EQ(text.find("add gave -inf at [0, 1] (2 of 4 elements of f32[2, 2] are not finite); its "
+                      "inputs '%x' f32[2, 2] had min 0, "),
+            0U)
+      << text;
+  EXPECT_TRUE(text.ends_with(" and 1 NaN, 1 infinite")) << text;
+}
+
 // A step of SGD as training makes it: parameters, x, y, rate to the new parameters and the loss.
 Function step(const nn::Mlp& net, const Params& params, std::int64_t batch) {
   std::vector<Input> inputs = nn::inputs_of(params);

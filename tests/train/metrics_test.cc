@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "limpid/core/error.h"
@@ -153,6 +154,34 @@ TEST(Metrics, RefusesWhatDoesNotFit) {
   EXPECT_THROW(classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, -1})), Error);
   EXPECT_THROW(multilabel_metrics(two, Tensor::zeros({Dtype::kF32, {2, 2}})), Error);
   EXPECT_THROW(regression_metrics(two, Tensor::zeros({Dtype::kF32, {3, 2}})), Error);
+  const auto expect_shape = [](const std::function<void()>& code) {
+    try {
+      code();
+      ADD_FAILURE() << "nothing thrown";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kShape);
+      EXPECT_NE(std::string(e.what()).find(" do not match"), std::string::npos) << e.what();
+    }
+  };
+  const Tensor row = Tensor::zeros({Dtype::kF32, {2}}), labels = Tensor::zeros({Dtype::kI32, {2}});
+  expect_shape([&] { classification_metrics(row, labels); });
+  expect_shape([&] { multilabel_metrics(row, row); });
+  expect_shape([&] { regression_metrics(row, row); });
+  TokenScores scores;
+  expect_shape([&] { append_scores(scores, two, Tensor::zeros({Dtype::kI32, {3}}), 1); });
+  expect_shape([&] { append_scores(scores, Tensor::scalar(1.0f), labels, 1); });
+}
+
+TEST(Metrics, OfNothingAreNumbers) {
+  const Tensor none = Tensor::zeros({Dtype::kF32, {0, 7}}),
+               labels = Tensor::zeros({Dtype::kI32, {0}});
+  for (const Task task :
+       {Task::kClassification, Task::kMultiLabel, Task::kRegression, Task::kNextToken}) {
+    const bool classes = task == Task::kClassification || task == Task::kNextToken;
+    const TestResult result = metrics_of(task, none, classes ? labels : none);
+    for (const auto& [name, value] : result.metrics)
+      EXPECT_EQ(value, name == "perplexity" ? 1 : 0) << name;
+  }
 }
 
 TEST(Metrics, ConfuseNoMoreClassesThanPeopleRead) {

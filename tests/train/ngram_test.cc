@@ -46,6 +46,7 @@ TEST(NGram, LosesByWhatIsSkipped) {
   EXPECT_DOUBLE_EQ(ngram.loss(Tensor::from<std::int32_t>({3}, {2, 2, 0}), 1),
                    -(std::log(2 / 9.) + std::log(4 / 9.)) / 2);
   EXPECT_THROW(ngram.loss(kText, 6), Error);
+  EXPECT_THROW(ngram.loss(kText, -1), Error);
 }
 
 TEST(NGram, TakesWhatFitsInto64Bits) {
@@ -57,6 +58,8 @@ TEST(NGram, TakesWhatFitsInto64Bits) {
   EXPECT_THROW(NGram(kText, 3, 0), Error);
   EXPECT_THROW(NGram(kText, 1 << 20, 4), Error);
   EXPECT_THROW(NGram(kText, 2, 2), Error);  // token 2
+  EXPECT_THROW(NGram(kText, 0, 1), Error);
+  EXPECT_THROW(NGram(Tensor::from<std::int32_t>({2}, {0, -1}), 3, 1), Error);
 }
 
 // Tokens are read in blocks of 65,536.
@@ -86,6 +89,18 @@ TEST(NGram, CountsAcrossBlocks) {
                   (counts[{context[0], context[1], token}] + n * shorter) / (counts[context] + n),
                   1e-12);
     }
+}
+
+TEST(NGram, IsNoBaselineOfNumbers) {
+  Split numbers;
+  numbers.train.name = "moons";
+  try {
+    ngram_metrics(numbers);
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(e.what(), "n-gram: expected text in windows, got moons");
+  }
 }
 
 TEST(NGram, IsTheBaselineOfWindows) {

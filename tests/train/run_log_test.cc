@@ -165,6 +165,11 @@ TEST(RunLog, EachNumberHasItsOwnName) {
   }
 }
 
+TEST(RunLog, AParameterOfZerosHasNoUpdateRatio) {
+  EXPECT_EQ((ParameterStatistics{"w", 0, 0, 0, 1, 2}.update_ratio()), 0);
+  EXPECT_EQ((ParameterStatistics{"w", 0, 0, 4, 1, 2}.update_ratio()), 0.5);
+}
+
 // For a run of 4690 steps that logs every fourth, whichever events exist.
 TEST(RunLog, KnowsTheStepsDone) {
   RunLog log;
@@ -266,6 +271,21 @@ TEST(RunLog, HostileLinesAreErrors) {
   expect_error(with("2.5", "null"), "'loss': expected a number");
   expect_error(with("\"step\":1", "\"step\":1.5"), "'step': expected a whole number");
   expect_error(with("\"step\":1", "\"step\":18446744073709551615"), "below 2^63");
+  const auto expect_event_error = [&](const Event& event, const std::string& old,
+                                      const std::string& now, const std::string& part) {
+    std::string line = to_json_line(event);
+    ASSERT_NE(line.find(old), std::string::npos) << line;
+    expect_error(run + line.replace(line.find(old), old.size(), now) + step, part);
+  };
+  const EpochEvent epoch{1, 2, 0.1, {{"loss", 2}}, {}, 3, 1e4, true};
+  expect_event_error(epoch, "\"best\":true", "\"best\":1",
+                     "'best': expected true or false, got '1'");
+  expect_event_error(epoch, "\"train\":{\"loss\":2.0}", "\"train\":2",
+                     "'train': expected an object, got '2'");
+  expect_event_error(Finding(), "\"warning\"", "\"bad\"",
+                     "'severity': expected info, warning or error, got ");
+  expect_event_error(SampleEvent{2, "text"}, "\"text\":\"text\"", "\"text\":[]",
+                     "'text': expected text, got ");
   const std::string deep(200'000, '[');
   expect_error(with("2.5", deep), "nested too deeply");
   expect_error(run + deep + "\n" + step, "nested too deeply");

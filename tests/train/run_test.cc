@@ -6,14 +6,17 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/open_model.h"
+#include "limpid/distribute/in_process.h"
 #include "limpid/train/earlier_runs.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_setup.h"
+#include "limpid/train/verify_step.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::train {
@@ -142,6 +145,31 @@ TEST(Run, ALanguageModelTellsSamplesOfItsText) {
   ASSERT_EQ(run.log().samples.size(), 2u);
   EXPECT_EQ(run.log().samples[0].step, 3);
   EXPECT_FALSE(run.log().samples[1].text.empty());
+}
+
+TEST(Run, ProbesAsOftenAsIsAsked) {
+  const auto probed = [](std::int64_t every) {
+    TrainConfig config = small_config();
+    config.probe_every = every;
+    train::Run run(config);
+    run.train();
+    std::vector<std::int64_t> steps;
+    for (const ProbeEvent& probe : run.log().probes) steps.push_back(probe.step);
+    return steps;
+  };
+  EXPECT_EQ(probed(7), (std::vector<std::int64_t>{0, 7, 14}));
+  EXPECT_EQ(probed(0), std::vector<std::int64_t>{});
+}
+
+// It has ended before it began.
+TEST(Run, OfNoStepsRefusesToMakeOne) {
+  TrainConfig config = small_config();
+  config.epochs = 0;
+  train::Run run(config);
+  run.start();
+  expect_error(ErrorCode::kInvalidArgument, "the training has ended: finished",
+               [&] { run.step(); });
+  EXPECT_EQ(run.finish().reason, "finished");
 }
 
 TEST(Run, WhatAListenerThrowsEndsTheCall) {
@@ -283,6 +311,50 @@ TEST(Run, ARunWithoutACheckpointStartsWhereItIsResumed) {
   EXPECT_TRUE(run.log().resumes.empty());
 }
 
+// ---- several ranks
+
+// The configuration of a run that ranks can share.
+TrainConfig shared_config() {
+  TrainConfig config = small_config();
+  config.shards = 2;
+  return config;
+}
+
+TEST(RunOfRanks, StopsWhereOneIsAskedToAndGoesOnFromTheFolderOfTheFirst) {
+  const Whole whole(shared_config());
+  const TemporaryFolder folder;
+  for (const bool resumes : {false, true})
+    distribute::run_in_process(2, [&](distribute::Communicator& ranks) {
+      train::Run run(shared_config(), {.folder = folder / "run", .ranks = &ranks});
+      std::int64_t told = 0;
+      run.on_event([&](const Event&) { ++told; });
+      if (resumes) run.resume();
+      EXPECT_EQ(run.trainer().steps_done(), resumes ? 7 : 0);
+      // The last rank is asked while it makes step 7.
+      const EndEvent end =
+          run.train([&] { return ranks.rank() == 1 && run.trainer().steps_done() == 6; });
+      EXPECT_EQ(end.reason, resumes ? "finished" : kInterrupted);
+      EXPECT_EQ(run.trainer().steps_done(), resumes ? kSteps : 7);
+      EXPECT_EQ(told == 0, ranks.rank() == 1);
+      if (!resumes) return;
+      expect_same(run.model().params, whole.params);
+      if (ranks.rank() == 0) expect_same(run.log(), whole.log);
+    });
+  expect_same(parse_run_log(log_path(folder / "run")), whole.log);
+}
+
+TEST(RunOfRanks, StartsWhereTheFirstHasNoCheckpoint) {
+  const Whole whole(shared_config());
+  const TemporaryFolder folder;
+  distribute::run_in_process(2, [&](distribute::Communicator& ranks) {
+    train::Run run(shared_config(), {.folder = folder / "run", .ranks = &ranks});
+    run.resume();
+    EXPECT_EQ(run.train().reason, "finished");
+    expect_same(run.model().params, whole.params);
+  });
+  EXPECT_TRUE(parse_run_log(log_path(folder / "run")).resumes.empty());
+}
+
 // ---- what it refuses
 
 TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
@@ -296,6 +368,22 @@ TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
   options.overwrite = false;
   expect_error(ErrorCode::kInvalidArgument, "holds a run that is finished (step",
                [&] { train::Run(small_config(), options).start(); });
+}
+
+// Nothing can be resumed from it.
+TEST(Run, AFolderWithABrokenCheckpointHoldsWhatItsModelSays) {
+  const TemporaryFolder folder;
+  const RunFolder run(folder.path());
+  EXPECT_FALSE(run.held_run());
+  std::ofstream(run.checkpoint()) << "no checkpoint";
+  EXPECT_FALSE(run.held_run());
+  std::ofstream(run.model()) << "a model";
+  for (int time = 0; time < 2; ++time) {
+    ASSERT_TRUE(run.held_run());
+    EXPECT_TRUE(run.held_run()->finished);
+    EXPECT_EQ(run.held_run()->step, 0);
+    std::filesystem::remove(run.checkpoint());
+  }
 }
 
 TEST(Run, AFolderHasOneRunAtATime) {
@@ -433,6 +521,53 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   expect_same(again.log(), run.log());
 }
 
+// ---- the shards of a step once more
+
+TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
+  const TemporaryFolder folder;
+  const RunFolder run(folder / "run");
+  TrainConfig config = shared_config();
+  config.log_shards = true;
+  config.log_every = 1;
+  train::Run(config, {.folder = run.path()}).train(after(12));
+  const std::filesystem::path twelve = folder / "twelve.safetensors";
+  std::filesystem::copy_file(run.checkpoint(), twelve);
+  const VerifiedShard next = verify_shard(run, 13, 1);
+  EXPECT_EQ(next.from, 12);
+  EXPECT_FALSE(next.logged);
+  EXPECT_EQ(verify_shard(run, 12, 1).from, 0) << "its checkpoint is behind that step";
+
+  train::Run again(config, {.folder = run.path()});
+  again.resume();
+  again.train();
+  ASSERT_EQ(again.log().steps.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(next.hash, again.log().steps[12].shards.at(1));
+  for (const std::int64_t step : {13, 15})
+    for (const std::int64_t shard : {0, 1}) {
+      const VerifiedShard found = verify_shard(run, step, shard, twelve);
+      EXPECT_EQ(found.from, 12);
+      EXPECT_EQ(found.logged, again.log().steps[static_cast<std::size_t>(step - 1)].shards.at(
+                                  static_cast<std::size_t>(shard)));
+      EXPECT_EQ(found.hash, found.logged);
+      EXPECT_EQ(verify_shard(run, step, shard).hash, found.hash) << "from the first weights";
+    }
+
+  const auto refused = [&](const std::string& part, const std::function<void()>& code) {
+    expect_error(ErrorCode::kInvalidArgument, part, code);
+  };
+  refused("twelve.safetensors': the checkpoint is after step 12, expected one before step 12",
+          [&] { verify_shard(run, 12, 0, twelve); });
+  refused("step 0: the run has steps 1 to 20", [&] { verify_shard(run, 0, 0); });
+  refused("step 21: the run has steps 1 to 20", [&] { verify_shard(run, 21, 0); });
+  for (const std::int64_t shard : {-1, 2})
+    refused("expected a shard from 0 to 1, got " + std::to_string(shard),
+            [&] { verify_shard(run, 15, shard, twelve); });
+  config.seed = 1;
+  train::Run(config, {.folder = folder / "other"}).train(after(3));
+  refused("the checkpoint has another configuration or other data than the run",
+          [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
+}
+
 // What the doctor takes for tried.
 TEST(EarlierRuns, AreThoseBesideItThatBeganBeforeOnTheSameData) {
   const TemporaryFolder folder;
@@ -450,6 +585,7 @@ TEST(EarlierRuns, AreThoseBesideItThatBeganBeforeOnTheSameData) {
   put("of-another-seed", R"({"data": "moons:2,count=40", "batch": 5})", -9);
   put("of-other-data", R"({"data": "xor:1,count=40", "batch": 6})", -9);
   put("of-no-data", R"({"batch": 7})", -9);
+  put("of-a-number", R"({"data": 8, "batch": 8})", -9);
   put("broken", R"({"data": "moons:1)", -9);
   std::filesystem::create_directory(folder / "empty");
   std::vector<std::int64_t> batches;

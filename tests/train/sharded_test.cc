@@ -452,5 +452,23 @@ TEST(Shards, RefusesWhatDoesNotFit) {
   }
 }
 
+// The constants of standardisation are no sums, unlike the statistics beside them.
+TEST(Shards, WhatNoStepChangesKeepsItsBits) {
+  const Split data = drawn_split(Task::kRegression);
+  nn::Mlp net = nn::mlp({kInputs, 9, 2}, relu);
+  net.norm = nn::MlpNorm::kBatch;
+  const Problem problem =
+      mlp_problem(net, Task::kRegression, {}, fit_standardization(data.train, Scaling::kZScore));
+  Trainer trainer(problem, data,
+                  {.epochs = 2, .batch = 15, .shards = 3, .schedule = {.rate = 0.01}});
+  while (trainer.ending() == Ending::kNone) trainer.step();
+  std::size_t constants = 0;
+  for (const auto& [name, value] : trainer.state().carried) {
+    constants += is_standardization(name) ? 1 : 0;
+    EXPECT_EQ(value.same_bits(problem.carried.at(name)), is_standardization(name)) << name;
+  }
+  EXPECT_EQ(constants, 4U);
+}
+
 }  // namespace
 }  // namespace limpid::train

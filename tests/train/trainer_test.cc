@@ -425,6 +425,22 @@ TEST(Trainer, ATieIsNotBetter) {
   EXPECT_EQ(trainer.state().best_epoch, 1);
 }
 
+// Also where the epoch is the last one of the run.
+TEST(Trainer, StopsEarlyAtItsLastEpoch) {
+  const Split data = split(Task::kClassification);
+  const TrainOptions options{.epochs = 4,
+                             .batch = 9,
+                             .schedule = {.rate = 1e-30},
+                             .early_stopping = EarlyStopping{.patience = 3}};
+  Trainer first(mlp_problem(network(0)), data, options);
+  finish_training(first);
+  EXPECT_EQ(first.steps_done(), first.steps());
+  EXPECT_EQ(first.ending(), Ending::kEarlyStopping);
+  Trainer again(mlp_problem(network(0)), data, options);
+  again.restore(first.state());
+  EXPECT_EQ(again.ending(), Ending::kEarlyStopping);
+}
+
 // Every epoch is a little better than the one before, but none by as much as is asked for.
 TEST(Trainer, StopsEarlyWhereGainsAreTooSmall) {
   const Split data = split(Task::kClassification);
@@ -562,6 +578,92 @@ TEST(Trainer, ChecksTheOptimizersStateWhereAsked) {
   EXPECT_TRUE(std::isfinite(result.step.loss));
   EXPECT_TRUE(std::isfinite(result.step.gradient_norm));
   EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
+}
+
+TEST(Trainer, ReplaysNothingBeforeItsFirstStep) {
+  const Split data = split(Task::kClassification);
+  const Trainer trainer(mlp_problem(network()), data, {});
+  try {
+    trainer.replay();
+    ADD_FAILURE() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "train: expected a step before replay()");
+  }
+}
+
+TEST(Trainer, NamesTheTensorThatIsNotOfItsState) {
+  const Split data = split(Task::kClassification);
+  Trainer trainer(mlp_problem(network()), data, {});
+  const auto fault = [&](const TrainState& state) {
+    try {
+      trainer.restore(state);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kFormat);
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  const TrainState good = trainer.state();
+  EXPECT_EQ(fault(good), "none");
+  TrainState state = good;
+  state.params = {};
+  for (const auto& [name, value] : good.params)
+    state.params.set(name == "layers.0.bias" ? "another" : name, value);
+  EXPECT_EQ(fault(state),
+            "train: parameters of the state: expected f32[9] for 'layers.0.bias', got nothing");
+  state = good;
+  state.params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {8}}));
+  EXPECT_EQ(fault(state),
+            "train: parameters of the state: expected f32[9] for 'layers.0.bias', got f32[8]");
+  state = good;
+  state.params.set("another", Tensor::scalar(1.0f));
+  EXPECT_EQ(fault(state), "train: parameters of the state: expected 4 tensors, got 5");
+}
+
+TEST(Buffers, AreFiniteIfEveryNumberIs) {
+  for (const bool narrow : {true, false})
+    for (const double last : {1.0, std::nan(""), -HUGE_VAL}) {
+      const Tensor numbers = narrow ? Tensor::from<float>({2}, {1, static_cast<float>(last)})
+                                    : Tensor::from<double>({2}, {1, last});
+      const Buffers buffers({{"first", Tensor::scalar(1.0f)},
+                             {"numbers", numbers},
+                             {"labels", Tensor::from<std::int32_t>({1}, {-1})}});
+      EXPECT_EQ(buffers.next_is_finite(), last == 1) << narrow << " " << last;
+    }
+  EXPECT_FALSE(Buffers({{"first", Tensor::scalar(std::nanf(""))}, {"last", Tensor::scalar(1.0f)}})
+                   .next_is_finite());
+}
+
+// Each at a multiple of 64 bytes, one after the other.
+TEST(Buffers, HaveAPlaceForEachTensorAndBecomeZero) {
+  const Params values{{"a", Tensor::from<float>({3}, {1, 2, 3})},
+                      {"b", Tensor::from<double>({9}, {1, 2, 3, 4, 5, 6, 7, 8, 9})},
+                      {"c", Tensor::from<float>({16}, std::vector<float>(16, 1))},
+                      {"d", Tensor::scalar(4.0f)}};
+  Buffers buffers(values);
+  const std::size_t offsets[] = {0, 64, 192, 256};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(buffers.offset(i), offsets[i]) << i;
+  EXPECT_EQ(buffers.bytes(), 320U);
+  expect_same_params(buffers.values(), values);
+  buffers.zero();
+  for (const auto& [name, value] : buffers.values())
+    EXPECT_TRUE(value.same_bits(Tensor::zeros(value.type()))) << name;
+  buffers.advance();
+  expect_same_params(buffers.values(), values);
+}
+
+TEST(Feeder, HasNoMoreThanItsPieces) {
+  const Dataset data = examples(Task::kRegression, 5, 1);
+  for (const bool ahead : {false, true}) {
+    std::int64_t pieces = 0;
+    Feeder feeder(data, {.most_rows = 3, .ahead = ahead}, [&]() -> std::optional<Feeder::Piece> {
+      if (pieces == 2) return {};
+      return Feeder::Piece{pieces++, {0, 3}};
+    });
+    EXPECT_EQ(feeder.next().rows, 3);
+    EXPECT_EQ(feeder.next().rows, 3);
+    EXPECT_THROW(feeder.next(), Error);
+  }
 }
 
 TEST(Trainer, NoEpochsAreTheFirstModel) {
