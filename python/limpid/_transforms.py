@@ -760,9 +760,8 @@ def _from_lists(x: Any, dtype: Any) -> Any:
     import numpy as np
 
     made = np.asarray(x)
-    if made.dtype.kind == "f":
-        wide = dtype is not None and _core.dtype_name(dtype) == "f64"
-        return made if wide else made.astype(np.float32)
+    if made.dtype.kind == "f" and dtype is None:
+        return made.astype(np.float32)
     if made.dtype.kind in "iu" and dtype is None:
         if made.size and (made.max() > 2147483647 or made.min() < -2147483648):
             raise ValueError("asarray: integers become i32, and one is too large; give dtype='i64'")

@@ -73,6 +73,15 @@ class In(unittest.TestCase):
         for given, dtype, kind in (([2**40], "i64", "i64[1]"), ([], "i32", "i32[0]"), ([1, 0], "bool", "bool[2]"), ([True], "f64", "f64[1]"), (True, "f32", "f32[]")):
             a = lp.asarray(given, dtype)
             self.assertEqual((a.type, a.tolist()), (kind, given))
+        # Rounded once, and not by way of f32.
+        for number, dtype, want in (
+            (1 + 2**-11 + 2**-40, "f16", 1 + 2**-10), (1 + 2**-8 + 2**-40, "bf16", 1 + 2**-7), (2.0**24 + 1, "i32", 2**24 + 1), (2.0**53 - 1, "i64", 2**53 - 1),
+            (0.1, "f32", np.float32(0.1)), (2.7, "i8", 2),
+        ):
+            for got in (lp.asarray(number, dtype), lp.asarray([[number]], dtype), lp.array((number,), dtype)):
+                self.assertEqual((got.type.split("[")[0], got.item()), (dtype, want))
+            if dtype[0] != "i":
+                self.assertEqual(lp.full((), number, dtype).item(), want)
         for large in ([2**31], [0, -(2**31) - 1]):
             with self.assertRaisesRegex(ValueError, "one is too large; give dtype='i64'"):
                 lp.asarray(large)

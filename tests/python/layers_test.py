@@ -281,11 +281,18 @@ class Others(unittest.TestCase):
             "model": "gpt", "vocabulary": 5, "context": 64, "layers": 4, "width": 128, "heads": 4, "kv_heads": 4, "hidden": 512, "norm": "layer", "norm_eps": 1e-5,
             "feed_forward": "gelu", "positions": "learned", "rotary_base": 10000, "bias": False, "tied": True, "dropout": 0,
         })  # fmt: skip
-        char = N.CharLm(5)
-        self.assertEqual((char.context, char.embedding, char.hidden, char.activation, char.dropout, char.norm, char.init_name), (8, 32, (128,), "relu", 0, "none", "he"))
-        self.assertEqual(N.mlp([3, 4, 2], lp.tanh, 0.25), N.Mlp([3, 4, 2], "tanh", 0.25, "none", "he"))
-        self.assertEqual([(f.name, f.default) for layer in (N.LayerNorm, N.RmsNorm, N.GroupNorm, N.BatchNorm) for f in dataclasses.fields(layer) if f.name == "eps"], [("eps", 1e-5)] * 4)
-        self.assertEqual((N.Dropout().rate, N.BatchNorm(2).momentum, N.FeedForward(2, 3).activation, N.GatedFeedForward(2, 3).gate), (0.5, 0.1, "relu", "swiglu"))
+        init = lambda scheme, scale: f"limpid.nn.Init(scheme {scheme}, scale {scale:.6f})"
+        for layer, shown in (
+            (N.Linear(1, 2), f"bias=True, weight_init={init(6, 2**0.5)}"), (N.Embedding(1, 2), f"weight_init={init(1, 1)}"), (N.Dropout(), "rate=0.5"),
+            (N.LayerNorm(1), "eps=1e-05, bias=True"), (N.RmsNorm(1), "eps=1e-05"), (N.GroupNorm(1, 2), "eps=1e-05"), (N.BatchNorm(1), "momentum=0.1, eps=1e-05"),
+            (N.MultiHeadAttention(1), f"heads=1, kv_heads=0, causal=False, bias=True, in_init={init(3, 1)}, out_init={init(3, 1)}"),
+            (N.FeedForward(1, 2), f"activation='relu', dropout=0.0, weight_init={init(3, 1)}"),
+            (N.GatedFeedForward(1, 2), f"gate='swiglu', bias=False, weight_init={init(1, 0.02)}"),
+            (N.Mlp([1, 2]), "activation='relu', dropout=0.0, norm='none', init_name='he'"),
+            (N.CharLm(1), "context=8, embedding=32, hidden=(128,), activation='relu', dropout=0.0, norm='none', init_name='he'"),
+        ):
+            self.assertTrue(repr(layer).endswith(shown + ")"), layer)
+        self.assertEqual((N.mlp([3, 2]), N.mlp([3, 4, 2], lp.tanh, 0.25)), (N.Mlp([3, 2]), N.Mlp([3, 4, 2], "tanh", 0.25, "none", "he")))
         schedule, clip = lp.optim.Schedule(), lp.optim.Clip()
         self.assertEqual((dataclasses.astuple(schedule), dataclasses.astuple(clip)), (("constant", 0.1, 0, 0, 1, 0.1), (None, None)))
 

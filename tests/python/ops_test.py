@@ -249,6 +249,12 @@ class Options(unittest.TestCase):
             self.same(a @ lp.asarray(b), a @ b)
         a, b = whole(5, 3, 2), whole(4, 3)
         self.same(lp.matmul(a, b, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ b.T)
+        # A vector has no other form.
+        for transposed in ({"transpose_a": True}, {"transpose_b": True}):
+            v, w = whole(3), whole(3)
+            self.same(lp.matmul(v, w, **transposed), v @ w)
+        self.same(lp.matmul(v, b, transpose_a=True, transpose_b=True), v @ b.T)
+        self.same(lp.matmul(a, v, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ v)
         self.same(lp.matmul(whole(2, 3) * 0 + 1, b, transpose_b=True), np.ones((2, 3)) @ b.T)
 
     def test_attention(self):
