@@ -175,7 +175,9 @@ class Transformations(unittest.TestCase):
         self.assertEqual([name for name, _ in lp.trace(lp.grad(f, has_aux=True), a, b).inputs], ["a", "b"])
         with self.assertRaisesRegex(AttributeError, "see lp.select"):
             lp.where
-        self.assertFalse(hasattr(lp, "no_such_name"))
+        for name, text in (("no_such_name", "has no attribute 'no_such_name'"), ("ReLU", "has no attribute 'ReLU'; see lp.relu"), ("Where", "has no attribute 'Where'")):
+            with self.assertRaisesRegex(AttributeError, f"^module 'limpid' {text}$"):
+                getattr(lp, name)
         for instead in lp._elsewhere.ELSEWHERE.values():
             name = re.match(r"(lp|numpy|x)\.(\w+)|x ", instead)
             self.assertTrue(not name[2] or hasattr({"lp": lp, "numpy": np, "x": lp.Array}[name[1]], name[2]), instead)

@@ -274,7 +274,7 @@ class Files(Temporary):
         params, x = net.init(), np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)
         predict = lp.Predictor(net.function(), params, most_rows=8)
         before = predict.bytes
-        predict.prepare([7, 3])
+        predict.prepare([3, 7])
         prepared = predict.bytes
         self.assertGreater(prepared, before)
         self.assertTrue(predict(x).same_bits(net(params, x)))
