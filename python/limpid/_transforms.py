@@ -186,7 +186,8 @@ def grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False,
         Gives a floating scalar, the loss, or a tuple that begins with one.
     wrt : int, sequence of int, str or sequence of str, optional
         By which arguments: their positions, or names in the first one, where ``"layers.2"`` stands for
-        all below it. Default: the first argument. Of a Function positions or names of inputs.
+        all below it and the parts of a list are numbers. Default: the first argument. Of a Function
+        positions or names of inputs.
     argnums
         JAX's name for `wrt`.
     has_aux : bool

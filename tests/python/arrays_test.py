@@ -693,8 +693,10 @@ class Use(unittest.TestCase):
     def test_options_of_methods(self):
         x = np.float32([[1, 0, 3], [2, 5, 4]])
         for f in (
-            lambda v: v.all(0, keepdims=True), lambda v: v.any(1, keepdims=True), lambda v: v.all(axis=1), lambda v: v.mean(0, keepdims=True), lambda v: v.sum(1, dtype="float64"),
-            lambda v: v.min(axis=1), lambda v: v.max(1, keepdims=True), lambda v: v.prod(0), lambda v: v.transpose([1, 0]), lambda v: v.transpose(), lambda v: v.transpose(-1, 0),
+            lambda v: v.all(0, keepdims=True), lambda v: v.any(1, keepdims=True), lambda v: v.all(axis=1), lambda v: v.mean(0, keepdims=True),
+            lambda v: v.sum(1, dtype="float64"),
+            lambda v: v.min(axis=1), lambda v: v.max(1, keepdims=True), lambda v: v.prod(0),
+            lambda v: v.transpose([1, 0]), lambda v: v.transpose(), lambda v: v.transpose(-1, 0),
             lambda v: v.reshape((3, 2)), lambda v: v.reshape(3, -1), lambda v: v.ravel(), lambda v: v.argmin(0), lambda v: v[None].squeeze(0), lambda v: v.var(0),
         ):
             for got in (f(lp.asarray(x)), lp.compile(f)(x)):

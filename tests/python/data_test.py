@@ -179,7 +179,9 @@ class Runs(Temporary):
         said = []
 
         def listener(event):
-            for change in (lambda: run._run.on_step(print), lambda: run.findings, lambda: run.epochs, lambda: run.diagnose(), lambda: run.train(), lambda: run.model(), lambda: run.done):
+            for change in (
+                lambda: run._run.on_step(print), lambda: run.findings, lambda: run.epochs, lambda: run.diagnose(), lambda: run.train(), lambda: run.model(), lambda: run.done,
+            ):
                 try:
                     change()
                 except ValueError as error:

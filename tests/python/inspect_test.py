@@ -45,7 +45,9 @@ class Inspection(unittest.TestCase):
     def test_values_by_name(self):
         f = lp.trace(lambda w, x: w * x + 1.0, "f32[2]", "f32[2]")
         w, x = np.float32([2, 3]), np.float32([5, 7])
-        for t in (lp.inspect.trace(f, x, params={"w": w}), lp.Model(f, {"w": w}).trace(x), lp.inspect.trace(f, x=x, w=w), lp.inspect.trace(f, w, x=x), lp.inspect.trace(f, w, x)):
+        for t in (
+            lp.inspect.trace(f, x, params={"w": w}), lp.Model(f, {"w": w}).trace(x), lp.inspect.trace(f, x=x, w=w), lp.inspect.trace(f, w, x=x), lp.inspect.trace(f, w, x),
+        ):
             self.assertEqual([t[name].tolist() for name in ("x", "%x", "0", "%0")], [[5, 7], [5, 7], [10, 21], [10, 21]])
         self.assertEqual(t["w"].tolist(), [2, 3])
         with self.assertRaisesRegex(KeyError, "there is no value 'y'"):
@@ -119,7 +121,9 @@ class Pages(unittest.TestCase):
             findings = [{"severity": "warning", "rule": "a_rule", "symptom": "it <is>", "fix": "mend it"}]
 
         page = _html.run(Run)
-        for text in (">1</td>", ">0.5</td>", ">accuracy 0.25</td>", ">loss 1.5</td>", ">2</td>", ">0</td>", ">warning</td>", ">a_rule</td>", ">it &lt;is&gt;</td>", ">mend it</td>", "finding"):
+        for text in (
+            ">1</td>", ">0.5</td>", ">accuracy 0.25</td>", ">loss 1.5</td>", ">2</td>", ">0</td>", ">warning</td>", ">a_rule</td>", ">it &lt;is&gt;</td>", ">mend it</td>", "finding",
+        ):
             self.assertIn(text, page)
         Run.findings = []
         self.assertNotIn("finding", _html.run(Run))

@@ -54,7 +54,10 @@ class FirstValues(unittest.TestCase):
                     self.assertLess(np.abs(w).max() / w.std(), most, (layer, name))
         inner = N.MultiHeadAttention(100, 2).init()
         self.assertLess(np.abs(np.asarray(inner["out_proj.weight"])).max(), np.sqrt(6 / 200))
-        for scheme, std in ((N.truncated_normal(), 0.0176), (N.xavier_uniform(), 0.1), (N.xavier_normal(), 0.1), (N.depth_scaled_normal(2), 0.01), (N.init_from_name("normal", 0.3), 0.3)):
+        for scheme, std in (
+            (N.truncated_normal(), 0.0176), (N.xavier_uniform(), 0.1), (N.xavier_normal(), 0.1), (N.depth_scaled_normal(2), 0.01),
+            (N.init_from_name("normal", 0.3), 0.3),
+        ):
             self.assertAlmostEqual(np.asarray(scheme(lp.Key(1), (100, 100))).std() / std, 1, delta=0.03)
         w = np.asarray(N.orthogonal()(lp.Key(1), (10, 4)), np.float64)
         np.testing.assert_allclose(w.T @ w, np.eye(4), atol=1e-5)
@@ -269,7 +272,8 @@ class Others(unittest.TestCase):
             (N.BatchNorm(2), "momentum"), (N.MultiHeadAttention(2), "causal"), (N.FeedForward(2, 3), "dropout"), (N.GatedFeedForward(2, 3), "gate"), (N.Mlp([2, 3]), "norm"),
             (N.CharLm(5), "context"), (N.Gpt(5), "width"), (N.Perceptron(2), "inputs"), (N.named("a", lp.relu), "name"), (N.sequential(lp.relu), "layers"),
             (N.Residual(lp.relu), "layer"), (N.PreNorm(N.RmsNorm(2), lp.relu), "norm"), (N.PostNorm(N.RmsNorm(2), lp.relu), "norm"), (lp.optim.Schedule(), "kind"),
-            (lp.optim.Clip(), "norm"), (lp.optim.Sgd(), "momentum"), (lp.optim.RmsProp(), "alpha"), (lp.optim.Adam(), "beta1"), (lp.optim.AdamW(), "eps"), (lp.optim.Adagrad(), "eps"),
+            (lp.optim.Clip(), "norm"), (lp.optim.Sgd(), "momentum"), (lp.optim.RmsProp(), "alpha"), (lp.optim.Adam(), "beta1"),
+            (lp.optim.AdamW(), "eps"), (lp.optim.Adagrad(), "eps"),
         ):
             with self.assertRaises(AttributeError):
                 setattr(layer, field, 0)
@@ -300,7 +304,8 @@ class Others(unittest.TestCase):
         shown = lambda net: json.loads(net.config())
         mlp = {"model": "mlp", "sizes": [2, 4, 3], "activation": "tanh", "dropout": 0.5, "init": "xavier", "norm": "layer"}
         self.assertEqual(shown(N.Mlp((2, 4, 3), lp.tanh, np.float64(0.5), "layer", "xavier")), mlp)
-        self.assertEqual(shown(N.CharLm(np.int64(3), 2, 1, (4,), "tanh", 0.5, "layer", "xavier")), {"model": "charlm", "vocabulary": 3, "context": 2, "embedding": 1, "mlp": mlp})
+        char = N.CharLm(np.int64(3), 2, 1, (4,), "tanh", 0.5, "layer", "xavier")
+        self.assertEqual(shown(char), {"model": "charlm", "vocabulary": 3, "context": 2, "embedding": 1, "mlp": mlp})
         given = {
             "vocabulary": 5, "context": 6, "layers": 1, "width": 8, "heads": 4, "kv_heads": 2, "hidden": 7, "norm": "rms", "norm_eps": 0.5, "feed_forward": "swiglu",
             "positions": "rotary", "rotary_base": 5.0, "bias": True, "tied": False, "dropout": 0.25,
