@@ -160,8 +160,9 @@ class Transformations(unittest.TestCase):
         self.assertTrue(value.same_bits(lp.sum(lp.multiply(a, b))))
         gradients, aux = lp.compile(lp.grad(f, argnums=(0, 1), has_aux=True))(a, b)
         self.assertTrue(gradients[0].same_bits(b) and gradients[1].same_bits(a) and aux["sum"].same_bits(lp.add(a, b)))
-        with self.assertRaisesRegex(TypeError, "pair"):
-            lp.grad(lambda a: a.sum(), has_aux=True)(a)
+        for no_pair in (lambda a: a.sum(), lambda a: (a.sum(), a, a), lambda a: [a.sum(), a]):
+            with self.assertRaisesRegex(TypeError, r"has_aux: expected a pair \(loss, aux\) from <lambda>"):
+                lp.grad(no_pair, has_aux=True)(a)
         with self.assertRaisesRegex(TypeError, "both"):
             lp.grad(f, 0, argnums=1)
         with self.assertRaisesRegex(TypeError, "code"):
