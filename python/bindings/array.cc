@@ -567,10 +567,6 @@ void add_arrays(py::module_& m) {
            [](const Array& a, std::int64_t first, std::int64_t count) {
              return to_python(a.tensor.rows(first, count), a.borrowed);
            })
-      .def("_reshape",
-           [](const Array& a, const py::object& shape) {
-             return to_python(a.tensor.reshape(shape_from(shape)), a.borrowed);
-           })
       .def("__repr__", &repr_of);
 
   described = std::exchange(array_type->tp_as_buffer->bf_getbuffer, get_buffer);
@@ -583,16 +579,6 @@ void add_arrays(py::module_& m) {
   m.def("array",
         [](const py::object& object) { return to_python(copied(leaf_of(object, "array"))); });
   m.def("is_leaf", [](const py::object& object) { return is_leaf(object); });
-  // bf16 and f16 from the bits of uint16.
-  m.def("from_bits", [](const py::object& object, const py::object& dtype) {
-    const Leaf leaf = leaf_of(object.attr("view")("int8"), "from_bits");
-    const Type made{dtype_from(dtype), shape_from(object.attr("shape"))};
-    if (made.bytes() != leaf.type.bytes())
-      throw py::value_error("from_bits: the sizes of the elements differ");
-    return to_python(Tensor::generate_bytes(made, [&](std::span<std::byte> out) {
-      if (!out.empty()) std::memcpy(out.data(), leaf.bytes(), out.size());
-    }));
-  });
   m.def("dtype_name",
         [](const py::object& object) { return std::string(name(dtype_from(object))); });
   m.def("set_on_copy", [](int mode) {

@@ -220,11 +220,13 @@ void add_calls(py::module_& m) {
           },
           "The Function that the code becomes for arguments like these.")
       // As a function of Python's in a class: a method, whose first argument is the object.
-      .def("__get__",
-           [](const py::object& self, const py::object& object, const py::object&) {
-             if (object.is_none()) return self;
-             return py::reinterpret_steal<py::object>(PyMethod_New(self.ptr(), object.ptr()));
-           })
+      .def(
+          "__get__",
+          [](const py::object& self, const py::object& object, const py::object&) {
+            if (object.is_none()) return self;
+            return py::reinterpret_steal<py::object>(PyMethod_New(self.ptr(), object.ptr()));
+          },
+          py::arg("object"), py::arg("kind") = py::none())
       .def_property_readonly("__wrapped__", [](const Compiled& c) { return c.code(); })
       // No property: pybind11 would set the type's own name.
       .def("__getattr__",

@@ -311,7 +311,7 @@ void add_language(py::module_& m) {
           "logits", [](const Joined& j) { return to_python(j.logits()); },
           "Of what follows the last token, f32 [vocabulary]; where it is ready.")
       .def(
-          "append", [](Joined& j, std::int32_t token) { j.append({token}); }, py::arg("token"),
+          "append", [](Joined& j, std::int32_t token) { j.append({token}); }, py::arg("tokens"),
           "The next step reads it.")
       .def("append", method(&Joined::append), py::arg("tokens"))
       .def("truncate", method(&Joined::truncate), py::arg("length"),

@@ -25,32 +25,38 @@ namespace {
 
 PyTypeObject* function_type = nullptr;
 
+// A negative one counts from the last input, as for code.
+std::size_t position_from(const Function& f, py::handle object) {
+  const auto size = static_cast<Py_ssize_t>(f.inputs().size());
+  // One beyond its type is the nearest that it has, and no input either.
+  const Py_ssize_t position = PyNumber_AsSsize_t(object.ptr(), nullptr);
+  if (position == -1 && PyErr_Occurred()) throw py::error_already_set();
+  if (position < -size || position >= size)
+    throw py::value_error("wrt: function '" + f.name() + "' has " + std::to_string(size) +
+                          " inputs; there is no input " + std::to_string(position));
+  return static_cast<std::size_t>(position < 0 ? position + size : position);
+}
+
 // Positions or names, one or several; nothing: the first input.
-Wrt wrt_from(const py::object& object) {
+Wrt wrt_from(const Function& f, const py::object& object) {
   if (object.is_none()) return {};
   if (py::isinstance<py::str>(object))
     return std::vector<std::string>{py::cast<std::string>(object)};
-  if (PyLong_Check(object.ptr())) return std::vector<std::size_t>{py::cast<std::size_t>(object)};
-  if (!PySequence_Check(object.ptr()))
-    throw_type("wrt: expected a position or a name, or several, not " + type_name(object));
+  if (!PySequence_Check(object.ptr())) {
+    if (!PyIndex_Check(object.ptr()))
+      throw_type("wrt: expected a position or a name, or several, not " + type_name(object));
+    return std::vector<std::size_t>{position_from(f, object)};
+  }
   std::vector<std::size_t> positions;
   std::vector<std::string> names;
-  for (const py::handle one : object)
+  for (const py::object& one : items_of(object))
     if (py::isinstance<py::str>(one))
       names.push_back(py::cast<std::string>(one));
     else
-      positions.push_back(py::cast<std::size_t>(one));
+      positions.push_back(position_from(f, one));
   if (!names.empty() && !positions.empty()) throw_type("wrt: positions or names, not both");
   if (names.empty()) return positions;
   return names;
-}
-
-void check_positions(const Function& f, const Wrt& wrt) {
-  for (const std::size_t p : wrt.positions_in(f))
-    if (p >= f.inputs().size())
-      throw py::value_error("wrt: function '" + f.name() + "' has " +
-                            std::to_string(f.inputs().size()) + " inputs; there is no input " +
-                            std::to_string(p));
 }
 
 // Arguments in the order of the inputs, as limpid::detail::InOrder has them: a group fills the next
@@ -316,6 +322,7 @@ void add_functions(py::module_& m) {
              text += " -> ";
              for (std::size_t i = 0; i < f.function.outputs().size() && i < 8; ++i)
                text += (i ? ", " : "") + to_string(f.function.type(f.function.outputs()[i].value));
+             if (f.function.outputs().size() > 8) text += ", ...";
              return text + ")";
            })
       .def("__eq__",
@@ -379,8 +386,7 @@ void add_functions(py::module_& m) {
         m.def(name, [transform](const py::object& function, const py::object& wrt,
                                 const std::vector<std::string>& recompute) {
           const Function& f = function_of(function, "a gradient");
-          const Wrt by = wrt_from(wrt);
-          check_positions(f, by);
+          const Wrt by = wrt_from(f, wrt);
           GradOptions options;
           if (!recompute.empty()) options.recompute = each_of(recompute);
           return to_python(unlocked([&] { return transform(f, by, options); }));
@@ -391,14 +397,12 @@ void add_functions(py::module_& m) {
   differentiate("vjp", limpid::vjp);
   m.def("jvp", [](const py::object& function, const py::object& wrt) {
     const Function& f = function_of(function, "jvp");
-    const Wrt by = wrt_from(wrt);
-    check_positions(f, by);
+    const Wrt by = wrt_from(f, wrt);
     return to_python(unlocked([&] { return jvp(f, by); }));
   });
   m.def("positions", [](const py::object& function, const py::object& wrt) {
     const Function& f = function_of(function, "positions");
-    const Wrt by = wrt_from(wrt);
-    check_positions(f, by);
+    const Wrt by = wrt_from(f, wrt);
     return by.positions_in(f);
   });
   m.def("vmap", [](const py::object& function, const py::sequence& axes, std::int64_t size) {

@@ -14,7 +14,9 @@ namespace {
 std::string with_advice(const Error& e) {
   std::string text = e.what();
   const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  if (e.code() == ErrorCode::kDtype && says("f32") && says("f64") && !says("f32 or f64"))
+  // A list of all dtypes that are expected has both.
+  const bool listed = says("f32 or f64") || says("f32, f64");
+  if (e.code() == ErrorCode::kDtype && says("f32") && says("f64") && !listed)
     text += "; x.astype('float32') makes an f32 of NumPy's f64";
   return text;
 }

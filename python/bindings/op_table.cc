@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "limpid/core/half.h"
 #include "limpid/nn/activation.h"
 #include "limpid/optim/clip.h"
 
@@ -153,9 +154,13 @@ Made extreme(const Given& g, const char* name) {
 
 // 0 or 1 everywhere.
 Value filled(const Given& g, bool one, Dtype dtype) {
-  const Value number = dtype == Dtype::kBool ? constant(g.builder(), Tensor::scalar(one))
-                                             : constant(g.builder(), one ? 1 : 0, dtype);
-  return broadcast(number, Shape(g.ints(0)));
+  const float number = one ? 1 : 0;
+  const Value everywhere =
+      dtype == Dtype::kBool   ? constant(g.builder(), Tensor::scalar(one))
+      : dtype == Dtype::kBf16 ? constant(g.builder(), Tensor::scalar(to_bf16(number)))
+      : dtype == Dtype::kF16  ? constant(g.builder(), Tensor::scalar(to_f16(number)))
+                              : constant(g.builder(), number, dtype);
+  return broadcast(everywhere, Shape(g.ints(0)));
 }
 
 // As NumPy's: vectors become matrices, leading dimensions are stretched.

@@ -29,7 +29,6 @@ class Given {
   std::optional<std::int64_t> maybe_i(std::size_t i) const;                 // i
   double d(std::size_t i) const;                                            // D
   Value number(std::size_t i, Dtype dtype) const;       // D, as a constant with all of its digits
-  std::optional<double> maybe_d(std::size_t i) const;   // d
   bool b(std::size_t i) const;                          // B
   std::vector<std::int64_t> ints(std::size_t i) const;  // S
   std::optional<std::vector<std::int64_t>> axes(std::size_t i) const;  // A

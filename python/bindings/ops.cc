@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "limpid/core/half.h"
 #include "limpid/nn/activation.h"
 #include "op_table.h"
 #include "plan.h"
@@ -27,6 +28,8 @@ double number_of(PyObject* o) {
 std::optional<Leaf> scalar_of(Dtype dtype, PyObject* o) {
   if (dtype == Dtype::kF32) return number_leaf(dtype, static_cast<float>(number_of(o)));
   if (dtype == Dtype::kF64) return number_leaf(dtype, number_of(o));
+  if (dtype == Dtype::kBf16) return number_leaf(dtype, to_bf16(number_of(o)));
+  if (dtype == Dtype::kF16) return number_leaf(dtype, to_f16(number_of(o)));
   if (dtype == Dtype::kBool && PyBool_Check(o)) return number_leaf(dtype, o == Py_True);
   if (!PyLong_Check(o)) return {};
   int overflow = 0;
@@ -329,8 +332,6 @@ const char* kind_text(char kind) {
       return "int, optional";
     case 'D':
       return "float";
-    case 'd':
-      return "float, optional";
     case 'B':
       return "bool";
     case 'S':
@@ -432,10 +433,6 @@ Value Given::number(std::size_t i, Dtype dtype) const {
   if (const std::optional<Leaf> scalar = scalar_of(dtype, arguments_[i]))
     return constant(builder_, tensor_of(*scalar));
   return constant(builder_, d(i), dtype);
-}
-std::optional<double> Given::maybe_d(std::size_t i) const {
-  if (arguments_[i] == Py_None) return {};
-  return d(i);
 }
 bool Given::b(std::size_t i) const {
   const int value = PyObject_IsTrue(arguments_[i]);

@@ -74,7 +74,11 @@ def _call(self: Model, *examples: Any, **named: Any) -> Any:
         return self._call(_list(examples[0], *types.values()))
     if len(examples) > len(types):
         raise TypeError(f"the model: expected at most {len(types)} inputs ({', '.join(types)}), got {len(examples)}")
-    given = {**dict(zip(types, examples)), **named}
+    given = dict(zip(types, examples))
+    for name in named:
+        if name in given:
+            raise TypeError(f"the model: the input '{name}' comes twice")
+    given.update(named)
     return self._call_named({name: _list(value, types.get(name)) for name, value in given.items()})
 
 
@@ -91,6 +95,11 @@ def _repr(self: Model) -> str:
     return f"limpid.Model({inputs} -> {outputs}, {len(self.params)} parameters)"
 
 
+def _save(self: Model, path: Path) -> None:
+    """Writes it into NAME.safetensors, NAME.onnx or a folder, as `lp.save` does."""
+    save(path, self)
+
+
 def _html(self: Model) -> str:
     return inspect.summary(self)._repr_html_()
 
@@ -99,7 +108,7 @@ for _name, _member in {
     "__call__": _call,
     "__repr__": _repr,
     "_repr_html_": _html,
-    "save": lambda self, path: save(path, self),
+    "save": _save,
     "summary": inspect.summary,
     "trace": inspect.trace,
     "neuron": inspect.neuron,

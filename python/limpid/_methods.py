@@ -75,7 +75,8 @@ def _index(x: Any, index: Any) -> Any:
     """x[index] of a Value: integers, slices, None and Ellipsis, or one array of numbers of rows."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
-        return _rows(x, np.asarray(parts[0]) if isinstance(parts[0], list) else parts[0])
+        # Of no numbers, NumPy's array is one of f64.
+        return _rows(x, np.asarray(parts[0], None if parts[0] else np.int64) if isinstance(parts[0], list) else parts[0])
     for part in parts:
         if isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer))):
             raise TypeError(
@@ -139,10 +140,11 @@ def _array_index(x: Array, index: Any) -> Any:
         first, last, step = index.indices(len(x))
         if step == 1:
             return x._rows(first, max(0, last - first))
+    place = index.numpy() if isinstance(index, Array) else index
     if x.dtype == "bfloat16":
-        return _index(x, index)
-    chosen = np.asarray(x)[index.numpy() if isinstance(index, Array) else index]
-    return _core.array(chosen)
+        # NumPy may have no such elements: it chooses among their numbers.
+        return _core.gather(_core.reshape(x, x.size), np.arange(x.size).reshape(x.shape)[place])
+    return _core.array(np.asarray(x)[place])
 
 
 def _iterate(x: Any) -> Any:

@@ -15,6 +15,8 @@ def _flat(entries: Mapping[str, Any], prefix: str, into: Dict[str, Any]) -> None
         full = f"{prefix}.{name}" if prefix else str(name)
         if isinstance(value, Mapping):
             _flat(value, full, into)
+        elif full in into:
+            raise InvalidArgumentError(f"the name '{full}' comes twice: of a mapping in another, and with a dot of its own")
         else:
             into[full] = value
 

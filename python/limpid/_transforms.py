@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, SupportsIndex, Tuple, Union
 
 from . import _core
 from ._core import Array, Compiled, Function, Value
-from ._params import Params, _flat
+from ._params import Params
 from .errors import DtypeError, InvalidArgumentError, NotFoundError, ShapeError
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
     "with_gradient",
 ]
 
-Wrt = Union[None, int, str, Sequence[int], Sequence[str]]
+Wrt = Union[None, SupportsIndex, str, Sequence[SupportsIndex], Sequence[str]]
 
 
 def _name_of(code: Any) -> str:
@@ -112,16 +113,16 @@ class _Gradient(_Code):
         self._with_value = with_value
         if isinstance(wrt, str):
             self._names = [wrt]
-        elif isinstance(wrt, int):
-            self._positions = wrt
+        elif isinstance(wrt, SupportsIndex):
+            self._positions = operator.index(wrt)
         elif wrt is not None:
             chosen: List[Any] = list(wrt)
             if not chosen:
                 raise ValueError("wrt: expected at least one position or name, got none")
             if all(isinstance(w, str) for w in chosen):
                 self._names = [str(w) for w in chosen]
-            elif all(isinstance(w, int) for w in chosen):
-                self._positions = tuple(int(w) for w in chosen)
+            elif all(isinstance(w, SupportsIndex) for w in chosen):
+                self._positions = tuple(map(operator.index, chosen))
             else:
                 raise TypeError("wrt: positions of arguments, or names in the first one, not both")
 
@@ -144,8 +145,7 @@ class _Gradient(_Code):
                     raise InvalidArgumentError(
                         f"grad of code: names choose a part of a mapping: expected one, got {type(form).__name__}"
                     )
-                names = list(_flatten_names(form))
-                chosen = Params(dict(zip(names, leaves))).only(self._names)
+                chosen = Params(dict(zip(_names_of_leaves(form), leaves))).only(self._names)
                 form, leaves = chosen, list(chosen.values())
             forms.append(form)
             by += leaves
@@ -164,10 +164,9 @@ class _Gradient(_Code):
         return (gradient, value[1]) if self._has_aux else gradient
 
 
-def _flatten_names(mapping: Mapping[str, Any]) -> List[str]:
-    flat: Dict[str, Any] = {}
-    _flat(mapping, "", flat)
-    return list(flat)
+def _names_of_leaves(mapping: Mapping[str, Any]) -> List[str]:
+    """A name for every leaf: of a list below a name each part has its number, and None has no leaf."""
+    return _core.flatten(mapping)[1].names()
 
 
 def _wrt_of(f: Any, wrt: Wrt, argnums: Wrt, has_aux: bool) -> Wrt:
@@ -187,7 +186,8 @@ def grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False,
         Gives a floating scalar, the loss, or a tuple that begins with one.
     wrt : int, sequence of int, str or sequence of str, optional
         By which arguments: their positions, or names in the first one, where ``"layers.2"`` stands for
-        all below it. Default: the first argument. Of a Function positions or names of inputs.
+        all below it and the parts of a list are numbers. Default: the first argument. Of a Function
+        positions or names of inputs.
     argnums
         JAX's name for `wrt`.
     has_aux : bool
@@ -256,9 +256,14 @@ def vjp(f: Any, *primals: Any, wrt: Wrt = None) -> Any:
     """
     if isinstance(f, Function) and not primals:
         return _core.vjp(f, wrt, [])
+    if wrt is not None:
+        raise TypeError("vjp: wrt is for a Function without primals; of code every argument has a cotangent")
     back = _Pullback(f)
     value = f(*primals) if _core.tracing() else _core.run_code(f, primals, {})
     return value, lambda cotangents: back(primals, cotangents)
+
+
+_FORM_OF_TANGENTS = "jvp: the tangents must have the form of the arguments"
 
 
 class _Jvp(_Code):
@@ -275,20 +280,15 @@ class _Jvp(_Code):
             if isinstance(primal, Mapping):
                 if not isinstance(tangent, Mapping):
                     raise TypeError("jvp: the tangent of a mapping is a mapping")
-                numbers = dict(zip(_flatten_names(primal), places))
-                flat: Dict[str, Any] = {}
-                _flat(tangent, "", flat)
-                for name, part in flat.items():
+                numbers = dict(zip(_names_of_leaves(primal), places))
+                for name, part in zip(_names_of_leaves(tangent), _core.flatten(tangent)[0]):
                     if name not in numbers:
                         raise NotFoundError(f"there is no '{name}' among {', '.join(list(numbers)[:8])}")
                     by.append(numbers[name])
                     moving.append(part)
                 continue
-            leaves, _ = _core.flatten(tangent)
-            if len(leaves) != len(places):
-                raise ValueError("jvp: the tangents must have the form of the arguments")
             by += places
-            moving += leaves
+            moving += _core.flatten(primal)[1].leaves_of(tangent, _FORM_OF_TANGENTS)
         out = _core.inline(_core.jvp(f, by), values + _core.as_values(moving, "jvp"))
         return result.build(out[: len(result)]), result.build(out[len(result) :])
 
@@ -313,10 +313,12 @@ def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequ
         if isinstance(f, Function) and primals is None and tangents is None:
             return _core.jvp(f, wrt)
         raise TypeError("jvp: expected primals and tangents")
+    if wrt is not None:
+        raise TypeError("jvp: wrt is for a Function without primals; None is the tangent of what stands still")
     if not all(isinstance(given, (tuple, list)) for given in (primals, tangents)):
         raise TypeError(f"jvp: expected tuples of primals and tangents, got {type(primals).__name__} and {type(tangents).__name__}")
     if len(primals) != len(tangents):
-        raise ValueError("jvp: the tangents must have the form of the arguments")
+        raise ValueError(_FORM_OF_TANGENTS)
     return _Jvp(f)(tuple(primals), tuple(tangents))
 
 
@@ -759,9 +761,8 @@ def _from_lists(x: Any, dtype: Any) -> Any:
     import numpy as np
 
     made = np.asarray(x)
-    if made.dtype.kind == "f":
-        wide = dtype is not None and _core.dtype_name(dtype) == "f64"
-        return made if wide else made.astype(np.float32)
+    if made.dtype.kind == "f" and dtype is None:
+        return made.astype(np.float32)
     if made.dtype.kind in "iu" and dtype is None:
         if made.size and (made.max() > 2147483647 or made.min() < -2147483648):
             raise ValueError("asarray: integers become i32, and one is too large; give dtype='i64'")

@@ -101,6 +101,9 @@ def _inputs(function: Function, params: Mapping[str, Any], data: Tuple[Any, ...]
     free = [name for name, _ in function.inputs if name not in params]
     if len(data) > len(free):
         raise TypeError(f"expected at most {len(free)} inputs ({', '.join(free)}), got {len(data)}")
+    for name in free[: len(data)]:
+        if name in named:
+            raise TypeError(f"the input '{name}' comes twice")
     return {**dict(zip(free, data)), **named}
 
 

@@ -161,7 +161,9 @@ class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, in the order of `classes_`."""
-        return np.asarray(_core.softmax(self._outputs(X)))[:, : len(self.classes_)].astype(np.float64)
+        # Of one class alone the network has an output more, which is no class.
+        outputs = self._outputs(X)[:, : len(self.classes_)]
+        return np.asarray(_core.softmax(outputs)).astype(np.float64)
 
     def predict(self, X: Any) -> Any:
         """The class of each example."""

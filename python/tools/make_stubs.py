@@ -17,7 +17,6 @@ KINDS = {
     "I": "int",
     "i": "Optional[int]",
     "D": "float",
-    "d": "Optional[float]",
     "B": "bool",
     "S": "Union[int, Sequence[int]]",
     "A": "Union[None, int, Sequence[int]]",

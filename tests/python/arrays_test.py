@@ -63,6 +63,43 @@ class In(unittest.TestCase):
         # NumPy's long long is another type than its int64, with the same elements.
         self.assertEqual(lp.asarray(np.arange(2, dtype=np.longlong)).type, "i64[2]")
 
+    def test_lists_of_numbers(self):
+        for given, kind in (
+            ([True, False], "bool[2]"), ([[True]], "bool[1, 1]"), (range(3), "i32[3]"), ([], "f32[0]"), ([1, 2.5], "f32[2]"),
+            ([-(2**31), 2**31 - 1], "i32[2]"), ((1, 2), "i32[2]"),
+        ):
+            a = lp.asarray(given)
+            self.assertEqual((a.type, a.tolist()), (kind, [list(g) if isinstance(g, list) else g for g in given]))
+        for given, dtype, kind in (([2**40], "i64", "i64[1]"), ([], "i32", "i32[0]"), ([1, 0], "bool", "bool[2]"), ([True], "f64", "f64[1]"), (True, "f32", "f32[]")):
+            a = lp.asarray(given, dtype)
+            self.assertEqual((a.type, a.tolist()), (kind, given))
+        # Rounded once, and not by way of f32.
+        for number, dtype, want in (
+            (1 + 2**-11 + 2**-40, "f16", 1 + 2**-10), (1 + 2**-8 + 2**-40, "bf16", 1 + 2**-7), (2.0**24 + 1, "i32", 2**24 + 1), (2.0**53 - 1, "i64", 2**53 - 1),
+            (0.1, "f32", np.float32(0.1)), (2.7, "i8", 2),
+        ):
+            for got in (lp.asarray(number, dtype), lp.asarray([[number]], dtype), lp.array((number,), dtype)):
+                self.assertEqual((got.type.split("[")[0], got.item()), (dtype, want))
+            if dtype[0] != "i":
+                self.assertEqual(lp.full((), number, dtype).item(), want)
+        for large in ([2**31], [0, -(2**31) - 1]):
+            with self.assertRaisesRegex(ValueError, "one is too large; give dtype='i64'"):
+                lp.asarray(large)
+        self.assertEqual((lp.asarray([0.1], "f64").item(), lp.asarray([np.zeros(0, int)]).type), (0.1, "i32[1, 0]"))
+
+    def test_an_array_that_cannot_give_a_capsule(self):
+        class Half:
+            def __dlpack__(self, **kwargs):
+                raise RuntimeError("no bool")
+
+        class Whole(Half):
+            def __array__(self, dtype=None, copy=None):
+                return np.float32([1, 2])
+
+        self.assertEqual(lp.asarray(Whole()).tolist(), [1, 2])
+        with self.assertRaisesRegex(RuntimeError, "no bool"):
+            lp.asarray(Half())
+
     def test_lists_with_arrays(self):
         a, b = lp.asarray([1.0, 2.0]), lp.asarray([0.1], dtype="f64")
         for parts, kind, values in (
@@ -381,6 +418,7 @@ class Capsules(unittest.TestCase):
             (one_row, row.reshape(1, 4), row.reshape(1, 4), None), (between_elements, row, odd, "aligned"),
         ):
             np.testing.assert_array_equal(np.asarray(lp.asarray(self.given(change, x))), want)
+            self.assertEqual(lp.asarray(self.given(lambda m: None, np.zeros((0, 3), np.int8))).type, "i8[0, 3]")
             with lp.no_copy():
                 if why:
                     with self.assertRaisesRegex(ValueError, why):
@@ -466,6 +504,23 @@ class Use(unittest.TestCase):
         self.assertEqual(sum(1 for _ in a), 2)
         self.assertEqual(len(a), 2)
 
+    def test_index_of_bf16(self):
+        x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        a = lp.cast(lp.asarray(x), "bf16")
+        mask = x % 5 == 0
+        for index in (
+            0, (1, 2, 3), slice(None, None, -1), (slice(None), [2, 0]), ([1, 0], [2, 1]), np.array([[0], [1]]), mask, (..., None, 1), (slice(2, 1), 0), [],
+            np.array([True, False]), (),
+        ):
+            part = a[index]
+            self.assertEqual((part.type, part.tolist()), (f"bf16{list(x[index].shape)}", x[index].tolist()), str(index))
+        self.assertEqual(a[lp.asarray(mask)].tolist(), x[mask].tolist())
+        for bad in (2, (0, 3), [5], (0, 0, 0, 0)):
+            with self.assertRaises(IndexError):
+                a[bad]
+        nan = lp.asarray(np.uint32([0x7FC10000, 0xFFC00000]).view(np.float32))
+        self.assertTrue(lp.cast(nan, "bf16")[[1, 0]].same_bits(lp.cast(nan[[1, 0]], "bf16")))
+
     def test_operators_are_numpys_in_exact_arithmetic(self):
         x, y = np.float32([[1, 2], [3, 4]]), np.float32([4, 0.5])
         a = lp.asarray(x)
@@ -510,6 +565,8 @@ class Use(unittest.TestCase):
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(np.asarray(lp.asarray(x) % 2), x % np.float32(2))
         self.assertEqual((7 % lp.asarray(4)).item(), 3)
+        self.assertEqual([part.tolist() for part in divmod(-7, lp.asarray([2, -3]))], [[-4, 2], [1, -1]])
+        self.assertEqual([part.tolist() for part in divmod(lp.asarray([7.0, -7.0]), 2)], [[3, -4], [1, 1]])
 
     def test_quotients_belong_to_their_remainders(self):
         # In f32 1 / 0.1 rounds up to 10, and 9 times 0.1 fit into 1.
@@ -527,6 +584,10 @@ class Use(unittest.TestCase):
             with np.errstate(all="ignore"):
                 np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 0.1), x // kind(0.1))
             np.testing.assert_array_equal(np.asarray(1.0 // lp.asarray(x[:3])), kind(1) // x[:3])
+            # Numbers that f32 or i32 does not have.
+            if kind is np.float64:
+                for number in (1e-60, -1e-60, 2.0**40, 2**40):
+                    np.testing.assert_array_equal(np.asarray(lp.asarray(kind([1e-70, 1, -3, 2.0**41 + 1])) // number), kind([1e-70, 1, -3, 2.0**41 + 1]) // number)
             with self.assertRaises(lp.NoGradientError):
                 lp.grad(lambda v: (v // 2.0).sum())(x)
 
@@ -609,6 +670,40 @@ class Use(unittest.TestCase):
         for f, g in ((lp.argmax, np.argmax), (lp.argmin, np.argmin)):
             for axis in (None, 0, -1):
                 np.testing.assert_array_equal(np.asarray(f(y, axis=axis)), g(y, axis=axis))
+
+    def test_messages_about_dtypes(self):
+        for f in (lambda: -lp.asarray([True]), lambda: lp.cast(lp.ones(1), "bf16") + 1.0, lambda: lp.cast(lp.ones(1), "f16").sum()):
+            with self.assertRaisesRegex(TypeError, "expected f32, f64, i32(, i64, i8 or u8| or i64)$"):
+                f()
+        with self.assertRaisesRegex(TypeError, r"f32\[1\] and f64\[1\]; x.astype\('float32'\) makes an f32 of NumPy's f64$"):
+            lp.ones(1) + lp.ones(1, "f64")
+        with self.assertRaisesRegex(TypeError, "len.. of an array without dimensions"):
+            len(lp.asarray(1.0))
+        for f in (lambda: list(lp.asarray(1.0)), lambda: lp.compile(lambda v: [x for x in v])(1.0)):
+            with self.assertRaisesRegex(TypeError, "(Array|Value) without dimensions cannot be iterated over"):
+                f()
+        with self.assertRaisesRegex(TypeError, "len.. of a Value without dimensions"):
+            lp.compile(len)(1.0)
+        for name in ("sum", "mean", "max", "min", "prod", "std", "var", "all", "any", "argmax", "argmin"):
+            with self.assertRaisesRegex(TypeError, "arrays are immutable: there is no out"):
+                getattr(lp.ones(2), name)(out=lp.ones(()))
+        with self.assertRaisesRegex(ValueError, r"expected an array of one element, got f32\[0\]"):
+            lp.ones(0).item()
+
+    def test_options_of_methods(self):
+        x = np.float32([[1, 0, 3], [2, 5, 4]])
+        for f in (
+            lambda v: v.all(0, keepdims=True), lambda v: v.any(1, keepdims=True), lambda v: v.all(axis=1), lambda v: v.mean(0, keepdims=True),
+            lambda v: v.sum(1, dtype="float64"),
+            lambda v: v.min(axis=1), lambda v: v.max(1, keepdims=True), lambda v: v.prod(0),
+            lambda v: v.transpose([1, 0]), lambda v: v.transpose(), lambda v: v.transpose(-1, 0),
+            lambda v: v.reshape((3, 2)), lambda v: v.reshape(3, -1), lambda v: v.ravel(), lambda v: v.argmin(0), lambda v: v[None].squeeze(0), lambda v: v.var(0),
+        ):
+            for got in (f(lp.asarray(x)), lp.compile(f)(x)):
+                np.testing.assert_allclose(np.asarray(got), f(x), rtol=1e-6)
+                self.assertEqual(got.dtype, f(x).dtype if f(x).dtype != np.int64 else np.int32)
+        a = lp.ones((2, 3), "f64")
+        self.assertEqual((a.nbytes, a.ndim, a.size, a.shape, lp.ones((), "i8").nbytes, complex(lp.asarray(2.0))), (48, 2, 6, (2, 3), 1, 2 + 0j))
 
     def test_labels_of_other_integers(self):
         logits = RNG.standard_normal((6, 3)).astype(np.float32)
@@ -741,6 +836,20 @@ class Use(unittest.TestCase):
             p + {"a.w": lp.ones(2)}
         again = pickle.loads(pickle.dumps(lp.Params({"k": 1.0})))
         self.assertEqual(list(again), ["k"])
+        with self.assertRaisesRegex(ValueError, "the name 'a.w' comes twice"):
+            lp.Params({"a.w": lp.ones(2), "a": {"w": lp.ones(2)}})
+        with self.assertRaisesRegex(TypeError, "== of groups is ambiguous"):
+            p == p
+        changed = p.with_({"c": {"d": 1.0}, "a": {"w": 2.0}})
+        self.assertEqual(({name: lp.asarray(value).tolist() for name, value in changed.items()}, list(p)), ({"a.w": 2, "b": [0] * 3, "c.d": 1}, ["a.w", "b"]))
+        self.assertEqual((list(p.map(lambda v, w: v - w, p)["b"]), p.get("nothing", 7), len(p), "a.w" in p, "a" in p), ([0.0] * 3, 7, 2, True, False))
+        for i, (got, want) in enumerate(((lp.ones(2) - twos, -1), (lp.ones(2) / twos, 0.5), (twos + lp.ones(2), 3), (many * twos, 2))):
+            self.assertTrue(got.same_bits({name: lp.full(2, float(want)) for name in many}), i)
+        self.assertEqual((repr(lp.Params()), repr(lp.Params({"x": lp.ones(2), 1: 3}))), ("limpid.Params()", "limpid.Params(\n  x: f32[2]\n  1: int\n)"))
+        with self.assertRaisesRegex(KeyError, "there is no 'x' among no names at all"):
+            lp.Params()["x"]
+        with self.assertRaisesRegex(KeyError, "there is no 'z' among a.w, b"):
+            p.only(["b", "z"])
         self.assertTrue(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.ones(2)}}))
         self.assertFalse(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.zeros(2)}}))
         self.assertFalse(lp.Params({"b": lp.zeros(3)}).same_bits(p) or p.same_bits({"b": lp.zeros(3)}))

@@ -60,6 +60,43 @@ class Data(Temporary):
         # Each begins one token later than the one before; what follows it is its target.
         np.testing.assert_array_equal(x[1:], np.concatenate([x[:-1, 1:], y[:-1, None]], axis=1))
 
+    def test_windows_are_no_rows(self):
+        file = self.folder / "t.txt"
+        file.write_text("to be or not to be, that is the question.\n" * 60)
+        part = lp.data.load(f"text:{file}").train
+        with self.assertRaisesRegex(NotImplementedError, "the windows of a text are not rows"):
+            lp.data.batches(part, 4)[0]
+        some = part.rows(3, 2)
+        self.assertTrue(some.inputs.same_bits(part.inputs[3:5]) and some.targets.same_bits(part.targets[3:5]))
+        self.assertEqual(repr(part), f"limpid.data.Dataset(t.txt: {len(part)} of next_token)")
+
+    def test_options_of_batches(self):
+        data = lp.data.digits(lp.Key(1), 70)
+        order = lambda **options: [t for _, y in lp.data.batches(data, **options) for t in y.tolist()]
+        self.assertEqual([len(y) for _, y in lp.data.batches(data)], [64, 6])
+        self.assertEqual(order(), np.asarray(data.targets)[np.asarray(lp.data.permutation(lp.Key(0).fold_in(0), 70))].tolist())
+        self.assertEqual(order(size=100), order())
+        self.assertEqual(len({tuple(order(key=lp.Key(k), epoch=e)) for k in (0, 1) for e in (0, 1)}), 4)
+        self.assertEqual(len(lp.data.batches(data, 100, keep_partial=False)), 0)
+        with self.assertRaises(IndexError):
+            lp.data.batches(data, 32)[3]
+        with self.assertRaisesRegex(ValueError, "expected a size of at least 1, got 0"):
+            lp.data.batches(data, 0)
+        for made in (lp.data.batches(data, 32), lp.data.batches(data, 32)):
+            self.assertEqual(made[-3][1].tolist(), made[0][1].tolist())
+
+    def test_names_of_what_is_generated(self):
+        for name in lp.data.synthetic_names():
+            data = lp.data.synthetic(name, lp.Key(3), 9)
+            self.assertEqual((len(data), data.name), (9, name))
+        self.assertIn("moons", lp.data.synthetic_names())
+        for given in ({"count": 20}, {"count": 20, "noise": 0.0}):
+            one, other = (lp.data.synthetic("moons", lp.Key(k), **given) for k in (0, 0))
+            self.assertTrue(one.inputs.same_bits(other.inputs))
+        self.assertEqual(sorted(lp.data.permutation(lp.Key(4), 9).tolist()), list(range(9)))
+        order = [lp.data.permutation(lp.Key(k), 9).tolist() for k in (4, 4, 5)]
+        self.assertTrue(order[0] == order[1] != order[2])
+
     def test_tasks(self):
         x, y = floats(6, 2), np.int32([0, 1, 1, 0, 1, 0])
         for task in ("classification", "regression"):
@@ -76,6 +113,16 @@ class Data(Temporary):
         self.assertEqual((wrong["mae"], wrong["rmse"]), (1, np.sqrt(2)))
         some = lp.data.metrics("multilabel", np.float32([[1, -1], [1, 1]]), np.float32([[1, 0], [1, 0]]))["metrics"]
         self.assertEqual((some["accuracy"], some["exact_match"]), (0.75, 0.5))
+        words = lp.data.metrics("next_token", np.float32([[0, 0], [0, 0]]), np.int32([1, 0]))["metrics"]
+        self.assertAlmostEqual(words["perplexity"], 2)
+        self.assertAlmostEqual(words["bits_per_token"], 1)
+        for dtype in (np.int64, np.int8, np.uint8):
+            self.assertEqual(lp.data.metrics("next_token", np.float32([[0, 0], [0, 0]]), np.array([1, 0], dtype))["metrics"], words)
+        with self.assertRaisesRegex(ValueError, "expected classification, multilabel, regression or next_token, not 'ranking'"):
+            lp.data.metrics("ranking", logits, labels)
+        with self.assertRaisesRegex(KeyError, "expected x and y"):
+            lp.data.from_arrays({"z": x})
+        self.assertEqual(lp.data.from_arrays({"x": x, "y": y}).train.name, "arrays")
 
 
 class Files(Temporary):
@@ -107,6 +154,50 @@ class Files(Temporary):
 
 
 class Runs(Temporary):
+    def test_step_by_step(self):
+        config = {"data": "moons", "epochs": 2}
+        whole, events, seen = lp.train.Run(config), [], []
+        end = whole.train()
+        run = lp.train.Run(config, folder=self.folder / "a", on_event=events.append, on_step=lambda event: seen.append(event["step"]))
+        run.start()
+        with self.assertRaisesRegex(ValueError, "start"):
+            run.start()
+        while not run.done:
+            run.step()
+            if len(seen) == 5:
+                stopped = run.interrupt()
+                self.assertEqual((stopped["event"], stopped["reason"], stopped["step"], run.done), ("end", "interrupted", 5, False))
+                run.resume()
+        last = run.finish()
+        self.assertEqual((last["reason"], last["test"], events[-1]), ("finished", end["test"], last))
+        self.assertEqual((run.model().hash, seen), (whole.model().hash, list(range(1, end["step"] + 1))))
+        self.assertEqual([e["epoch"] for e in run.epochs], [1, 2])
+        self.assertTrue(all(isinstance(e["validation"], dict) and "loss" in e["train"] for e in run.epochs))
+        self.assertTrue(run.done)
+
+    def test_listeners_may_not_change_a_run(self):
+        said = []
+
+        def listener(event):
+            for change in (
+                lambda: run._run.on_step(print), lambda: run.findings, lambda: run.epochs, lambda: run.diagnose(), lambda: run.train(), lambda: run.model(), lambda: run.done,
+            ):
+                try:
+                    change()
+                except ValueError as error:
+                    said.append(str(error))
+
+        run = lp.train.Run({"data": "moons", "steps": 1}, on_step=listener)
+        run.train()
+        self.assertEqual(said, ["a run is used by one thread at a time, and not changed by listeners"] * 7)
+
+    def test_keys_of_a_configuration(self):
+        keys = lp.train.config_keys()
+        self.assertIn("Number of passes over the training set", keys["epochs"])
+        self.assertTrue({"data", "epochs", "optimizer.lr", "model.hidden"} <= set(keys))
+        run = lp.train.Run({"data": "moons", "optimizer": {"lr": np.float32(0.25)}, "epochs": np.int64(1)})
+        self.assertEqual((run.config["optimizer"]["lr"], run.config["epochs"]), (0.25, 1))
+
     def test_a_folder_is_not_overwritten_unless_asked(self):
         for epochs in (1, 2):
             lp.train.Run({"data": "moons", "epochs": epochs}, folder=self.folder / "a", overwrite=epochs == 2).train()

@@ -82,6 +82,76 @@ class Transformations(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "argmax|derivative|gradient"):
             lp.grad(lambda x: lp.cast(lp.argmax(x), "f32"))(q)
 
+    def test_names_of_what_is_in_lists_and_beside_none(self):
+        # A list before the name, and a None, which is no array.
+        p = {"list": [5.0, 2.0], "none": None, "a": 3.0, "deep": {"b": 7.0}}
+        f = lambda p: p["a"] * p["list"][1] * p["deep"]["b"]
+        for names, want in (
+            ("a", {"a": 14}), ("list", {"list.0": 0, "list.1": 21}), (["deep", "list.1"], {"list.1": 21, "deep.b": 6}), ("deep.b", {"deep.b": 6}),
+        ):
+            self.assertEqual({name: g.item() for name, g in lp.grad(f, names)(p).items()}, want)
+        for tangent, want in (
+            ({"a": 10.0}, 140), ({"list": [1.0, 10.0]}, 210), ({"list": [1.0, None], "deep": {"b": 2.0}}, 12), ({"deep": {"b": 1.0}, "a": None}, 6), ({}, 0),
+        ):
+            y, moved = lp.jvp(f, (p,), (tangent,))
+            self.assertEqual((y.item(), moved.item()), (42, want), tangent)
+        with self.assertRaisesRegex(KeyError, "there is no 'c' among list.0, list.1, a, deep.b"):
+            lp.jvp(f, (p,), ({"c": 1.0},))
+
+    def test_tangents_have_the_form_of_the_arguments(self):
+        f = lambda parts, x: parts[0]["a"] * parts[0]["b"] * parts[1] * x
+        parts = [{"a": 2.0, "b": 3.0}, 5.0]
+        for tangents, want in (
+            (([{"b": 10.0, "a": 1.0}, 0.0], None), 7 * (3 + 20) * 5), ((None, 1.0), 30), ((None, None), 0), (([{"a": 0.0, "b": 0.0}, 1.0], 1.0), 72),
+        ):
+            y, moved = lp.jvp(f, (parts, 7.0), tangents)
+            self.assertEqual((y.item(), moved.item()), (210, want), tangents)
+        for bad in (([{"a": 1.0}, 0.0], None), ([{"a": 1.0, "b": 1.0}], None), (1.0, None), (None, (1.0, 2.0)), (None,)):
+            with self.assertRaisesRegex(ValueError, "jvp: the tangents must have the form of the arguments"):
+                lp.jvp(f, (parts, 7.0), bad)
+        with self.assertRaisesRegex(TypeError, "the tangent of a mapping is a mapping"):
+            lp.jvp(lambda p: p["a"], ({"a": 1.0},), (1.0,))
+        with self.assertRaisesRegex(TypeError, r"expected results of f32 or f64, got i32\[\]"):
+            lp.jvp(lambda x: lp.cast(x, "i32"), (1.0,), (1.0,))
+
+    def test_positions_of_any_integer(self):
+        f, of = lambda x, y: x * x * y, lp.trace(lambda x, y: x * x * y, "f32[]", "f32[]")
+        for wrt, want in ((np.int64(1), 4), ((np.int32(0), -1), (12, 4)), ([1, 0], (4, 12)), (-2, 12)):
+            for g in (lp.grad(f, wrt), lp.grad(of, wrt)):
+                got = g(2.0, 3.0)
+                self.assertEqual(tuple(x.item() for x in got) if isinstance(got, tuple) else got.item(), want)
+        self.assertEqual([name for name, _ in lp.vjp(of, wrt=-1).outputs], [name for name, _ in lp.vjp(of, wrt="y").outputs])
+        self.assertEqual(lp.jvp(of, wrt=-1), lp.jvp(of, wrt=1))
+        with self.assertRaisesRegex(ValueError, "has 2 inputs; there is no input"):
+            lp.grad(of, 2**70)
+        for wrt in (2, -3, [0, 2]):
+            for transform in (lp.grad, lp.value_and_grad, lambda f, by: lp.vjp(f, wrt=by), lambda f, by: lp.jvp(f, wrt=by)):
+                with self.assertRaisesRegex(ValueError, "has 2 inputs; there is no input (2|-3)"):
+                    transform(of, wrt)
+        for wrt in (1.0, [1.5], object()):
+            with self.assertRaises(TypeError):
+                lp.grad(of, wrt)
+        for g in (f, of):
+            with self.assertRaisesRegex(TypeError, "not both"):
+                lp.grad(g, (0, "x"))
+        # Code has a cotangent or a tangent for every argument.
+        for bad in (lambda: lp.vjp(f, 2.0, 3.0, wrt=1), lambda: lp.vjp(of, 2.0, 3.0, wrt=1), lambda: lp.jvp(f, (2.0, 3.0), (1.0, 1.0), wrt=1)):
+            with self.assertRaisesRegex(TypeError, "wrt is for a Function without primals"):
+                bad()
+
+    def test_what_has_no_gradient_has_no_cotangent(self):
+        y, pull = lp.vjp(lambda x, rows, part: (x[rows] * part["w"]).sum(), np.float64([1, 2, 3]), np.int32([2, 0]), {"w": 2.0 * np.ones(1), "n": np.int8(3)})
+        x, rows, part = pull(np.array(10.0))
+        self.assertEqual((y.item(), x.tolist(), rows, part["w"].tolist(), part["n"]), (8, [20, 0, 20], None, [40], None))
+
+    def test_sums_of_products_of_groups(self):
+        a, b = {"w": np.float32([1, 2]), "b": np.float32([3])}, lp.Params({"b": np.float32([10]), "w": np.float32([5, 7])})
+        self.assertEqual((lp.dot(a, b).item(), lp.dot(b, a).item(), lp.dot(np.float32([1, 2]), np.float32([5, 7])).item()), (49, 49, 19))
+        with self.assertRaisesRegex(ValueError, "dot: the groups are empty"):
+            lp.dot({}, {})
+        with self.assertRaisesRegex(ValueError, "other names: w, b and w"):
+            lp.dot(a, {"w": np.float32([1, 2])})
+
     def test_the_words_of_jax(self):
         f = lambda a, b: ((a * b).sum(), {"sum": a + b})
         a, b = floats(3), floats(3)
@@ -90,8 +160,9 @@ class Transformations(unittest.TestCase):
         self.assertTrue(value.same_bits(lp.sum(lp.multiply(a, b))))
         gradients, aux = lp.compile(lp.grad(f, argnums=(0, 1), has_aux=True))(a, b)
         self.assertTrue(gradients[0].same_bits(b) and gradients[1].same_bits(a) and aux["sum"].same_bits(lp.add(a, b)))
-        with self.assertRaisesRegex(TypeError, "pair"):
-            lp.grad(lambda a: a.sum(), has_aux=True)(a)
+        for no_pair in (lambda a: a.sum(), lambda a: (a.sum(), a, a), lambda a: [a.sum(), a]):
+            with self.assertRaisesRegex(TypeError, r"has_aux: expected a pair \(loss, aux\) from <lambda>"):
+                lp.grad(no_pair, has_aux=True)(a)
         with self.assertRaisesRegex(TypeError, "both"):
             lp.grad(f, 0, argnums=1)
         with self.assertRaisesRegex(TypeError, "code"):
@@ -105,7 +176,9 @@ class Transformations(unittest.TestCase):
         self.assertEqual([name for name, _ in lp.trace(lp.grad(f, has_aux=True), a, b).inputs], ["a", "b"])
         with self.assertRaisesRegex(AttributeError, "see lp.select"):
             lp.where
-        self.assertFalse(hasattr(lp, "no_such_name"))
+        for name, text in (("no_such_name", "has no attribute 'no_such_name'"), ("ReLU", "has no attribute 'ReLU'; see lp.relu"), ("Where", "has no attribute 'Where'")):
+            with self.assertRaisesRegex(AttributeError, f"^module 'limpid' {text}$"):
+                getattr(lp, name)
         for instead in lp._elsewhere.ELSEWHERE.values():
             name = re.match(r"(lp|numpy|x)\.(\w+)|x ", instead)
             self.assertTrue(not name[2] or hasattr({"lp": lp, "numpy": np, "x": lp.Array}[name[1]], name[2]), instead)
@@ -132,6 +205,12 @@ class Transformations(unittest.TestCase):
         for index in ([4], [0, -5]):
             with self.assertRaisesRegex(IndexError, "outside of axis 0, which has 4"):
                 lp.compile(lambda a: a[index])(x)
+        for index in ([], np.zeros(0, np.int64)):
+            self.assertEqual((lp.asarray(x)[index].shape, lp.compile(lambda a: a[index])(x).shape), ((0, 3), (0, 3)))
+        # By a Value, of an array that the code captures.
+        self.assertEqual(lp.compile(lambda i: lp.asarray([5.0, 6.0, 7.0])[i])(np.int32([-1, 0, -3])).tolist(), [7, 5, 5])
+        with self.assertRaisesRegex(IndexError, "at most one Ellipsis"):
+            lp.compile(lambda a: a[..., ...])(x)
         with self.assertRaisesRegex(IndexError, "too many"):
             lp.compile(lambda a: a[[0]])(1.0)
         with self.assertRaisesRegex(TypeError, "lp.select"):
@@ -150,6 +229,11 @@ class Transformations(unittest.TestCase):
                     for one, want in zip(got, (x[part], x[:, part], x[-2, part])):
                         np.testing.assert_array_equal(np.asarray(one), want, err_msg=str(part))
 
+    def test_every_second_of_an_odd_number(self):
+        x = floats(7)
+        for part in (slice(None, None, 2), slice(None, None, -2), slice(1, None, 2), slice(0, 7, 3)):
+            np.testing.assert_array_equal(np.asarray(lp.compile(lambda a: a[part])(x)), x[part])
+
     def test_keys_of_numbers(self):
         key = lp.Key(7)
         for data in (0, 5, 2**40):
@@ -160,6 +244,40 @@ class Transformations(unittest.TestCase):
         for i in range(4):
             self.assertTrue(numbers[i].same_bits(lp.normal(key.fold_in(i), 3)))
         self.assertTrue(lp.fold_in(key, lp.iota(4))[2].same_bits(lp.fold_in(key, 2)))
+
+    def test_compiled_code_inside_of_other_code(self):
+        inner = lp.compile(lambda p, x: lp.tanh(x * p["w"]))
+        p, x = {"w": floats(4)}, floats(4)
+        f = lambda p, x: (inner(p, x) * 2.0).sum()
+        want = (lp.tanh(lp.multiply(x, p["w"])) * 2.0).sum()
+        for got in (f(p, x), lp.compile(f)(p, x), lp.trace(f, p, x)(p, x), lp.value_and_grad(f)(p, x)[0]):
+            self.assertTrue(got.same_bits(want))
+        self.assertEqual([op["op"] for op in lp.trace(lambda p, x: inner(p, x), p, x).ops], ["multiply", "tanh"])
+        batch = floats(3, 4)
+        self.assertTrue(lp.vmap(inner, (None, 0))(p, batch)[2].same_bits(inner(p, batch[2])))
+
+    def test_scopes(self):
+        scope = lambda f: [op["scope"] for op in lp.trace(f, "f32").ops]
+        with lp.scope("outside"):  # of no Function
+            self.assertEqual(lp.relu(1.0).item(), 1)
+            self.assertEqual(scope(lp.relu), [""])
+        again = lp.scope("a")
+
+        def twice(x):
+            with again, again, lp.scope("b"):
+                x = lp.tanh(x)
+            return lp.relu(x)
+
+        self.assertEqual([scope(twice), scope(twice)], [["a.b", ""]] * 2)
+        left = lp.scope("left")
+        self.assertEqual(scope(lambda x: left.__enter__() or lp.relu(x)), ["left"])
+
+        def other(x):
+            left.__exit__(None, None, None)  # of the Function before
+            with lp.scope("c"):
+                return lp.relu(x)
+
+        self.assertEqual(scope(other), ["c"])
 
     def test_captured_values_and_nesting(self):
         def outer(p, x):
@@ -210,8 +328,13 @@ class Transformations(unittest.TestCase):
         for axes, text in ((None, "not None"), (1, "no axis 1"), ([0], "expected axes for Value, got a list of 1")):
             with self.assertRaisesRegex(ValueError, text):
                 lp.vmap(g, out_axes=axes)({"w": w})
+        of = lp.trace(lambda v, w: v * w, "f32[3]", "f32[3]")
+        self.assertEqual([[kind for _, kind in lp.vmap(of, axes, 4).inputs] for axes in (0, 1, (None, -1))],
+                         [["f32[4, 3]"] * 2, ["f32[3, 4]"] * 2, ["f32[3]", "f32[3, 4]"]])  # fmt: skip
         with self.assertRaisesRegex(TypeError, "belong to code"):
             lp.vmap(lp.trace(lambda v: v, "f32[3]"), 0, 4, out_axes=1)
+        with self.assertRaisesRegex(TypeError, "a size belongs to a Function"):
+            lp.vmap(lambda v: v, 0, 4)
 
     def test_mappings_of_one_form_in_any_order(self):
         x = floats(3)
@@ -249,6 +372,26 @@ class Transformations(unittest.TestCase):
         with self.assertRaises(ValueError):
             lp.compile(lambda x: x)(deep)
         self.assertEqual(lp.tree_map(lambda a, b: a + b, [1, {"x": 2}], [10, {"x": 20}]), [11, {"x": 22}])
+
+    def test_mappings_that_are_no_dict(self):
+        class Mine(collections.abc.Mapping):
+            def __init__(self, entries):
+                self.entries = entries
+
+            def __getitem__(self, name):
+                return self.entries[name]
+
+            def __iter__(self):
+                return iter(self.entries)
+
+            def __len__(self):
+                return len(self.entries)
+
+        tree = Mine({"a": 2.0, "b": Mine({"c": 3.0})})
+        got = lp.compile(lambda t: Mine({"x": t["a"] * t["b"]["c"], "y": t["a"]}))(tree)
+        self.assertEqual((type(got), {name: value.item() for name, value in got.items()}), (dict, {"x": 6, "y": 2}))
+        self.assertEqual(lp.tree_leaves([tree, 4.0]), [2.0, 3.0, 4.0])
+        self.assertEqual([g.item() for g in lp.tree_leaves(lp.grad(lambda t: t["a"] * t["b"]["c"])(tree))], [3, 2])
 
     def test_each_form_of_arguments_has_its_plan(self):
         f = lp.compile(lambda tree: tree["a"] * 2.0 if "a" in tree else tree["b"] * 3.0)
@@ -479,6 +622,27 @@ class Functions(unittest.TestCase):
         two = lp.trace(lambda p, x: lp.linear(lp.linear(x, p["a"]), p["b"]), {"a": "f32[4, 3]", "b": "f32[2, 4]"}, "f32[3]")
         self.assertTrue(lp.collapse(two).done)
         self.assertIn("namespace layer", self.f.emit("layer"))
+        self.assertIn("namespace net ", self.f.emit())
+
+    def test_few_of_many_inputs_and_outputs_are_shown(self):
+        for count, rest in ((8, ""), (9, ", ...")):
+            f = lp.trace(lambda *x: x, *["f32"] * count, name="f")
+            self.assertEqual(repr(f), f"limpid.Function(f: {', '.join(['f32[]'] * 8)}{rest} -> {', '.join(['f32[]'] * 8)}{rest})")
+        self.assertEqual(repr(self.f), "limpid.Function(layer: f32[2, 3], f32[2], f32[3] -> f32[2])")
+
+    def test_text_without_large_constants(self):
+        f = lp.trace(lambda x: x + lp.asarray([1.0, 2.0]), "f32[2]")
+        self.assertIn("{value = f32[2] (1.0, 2.0)}", f.text())
+        self.assertEqual(f.text(2), f.text())
+        self.assertIn("{value = f32[2] ...}", f.text(max_elements=1))
+        shown = lambda n: "..." in str(lp.trace(lambda x: x + lp.iota(n).astype("f32") * 0.0 + lp.asarray(floats(n)), f"f32[{n}]"))
+        self.assertEqual((shown(16), shown(17)), (False, True))
+
+    def test_a_group_has_no_more_names_than_there_are_inputs(self):
+        f, x = lp.trace(lambda x: x * 2.0, "f32[]"), lp.asarray(1.0)
+        for given in (({"x": x, "y": x},), ({"x": x}, {"y": x})):
+            with self.assertRaisesRegex(ValueError, "takes 1 input, got 2"):
+                f(*given)
 
     def test_names_of_inputs(self):
         named = lambda *examples, **options: [name for name, _ in lp.trace(lambda p, q: (p["w"], q), *examples, **options).inputs]
@@ -561,6 +725,13 @@ class Functions(unittest.TestCase):
         self.assertEqual((f.__name__, repr(f)), ("plain", "limpid.Compiled(plain, 1 plan)"))
         self.assertEqual(repr(lp.grad(Net().plain)), "<gradient of plain>")
         self.assertEqual(repr(Net.run), "limpid.Compiled(run, 0 plans)")
+        self.assertEqual(lp.compile(lambda self, x: x * self).__get__(2.0)(3.0).item(), 6)
+        self.assertEqual([lp.compile(lp.relu, threads=n).threads for n in (1, 3)], [1, 3])
+        self.assertIs(lp.compile(lp.relu).__wrapped__, lp.relu)
+        self.assertEqual(lp.compile(lambda p, *, q: p * 2.0 + q).function(np.float32([1, 2]), q=3.0).inputs[0], ("0.0", "f32[2]"))
+        for bad in (lambda: lp.compile(3), lambda: lp.grad(3), lambda: lp.vmap(None)):
+            with self.assertRaisesRegex(TypeError, "expected code or a Function, not (int|NoneType)"):
+                bad()
         with self.assertRaisesRegex(ValueError, "at least one"):
             lp.grad(lambda x: x.sum(), ())(floats(2))
 
@@ -964,14 +1135,18 @@ class Networks(unittest.TestCase):
         adam = lp.optim.Adam()
         p = {"w": lp.asarray([1.0, 2.0])}
         step = lp.compile(lp.optim.step(lambda q: (q["w"] ** 2).sum(), adam))
+        step_of = lambda *given: lp.optim.Sgd()({"w": lp.asarray([1.0, 2.0])}, {"w": lp.asarray([4.0, 8.0])}, {}, *given)[0]["w"].tolist()
+        for scale in (0.5, np.float64(0.5), lp.asarray(0.5, "f64")):
+            self.assertEqual((step_of(0.25), step_of(0.25, scale)), ([0, 0], [0.5, 1]))
         for rate in (1, 1.0, np.int64(1), np.float64(1), np.array(1.0), np.float32(1)):
             for got in (step(p, adam.init(p), rate)[0], adam(p, {"w": 2 * p["w"]}, adam.init(p), rate)[0]):
                 self.assertTrue(got["w"].same_bits(step(p, adam.init(p), 1.0)[0]["w"]), rate)
 
     def test_numbers_of_optimizers_have_names(self):
         for kind in (lp.optim.Adam, lp.optim.AdamW, lp.optim.Sgd, lp.optim.RmsProp, lp.optim.Adagrad):
-            with self.assertRaisesRegex(TypeError, "by name"):
-                kind(0.001)
+            for given, named in (((0.001,), {}), ((), {"lr": 0.1}), ((), {"learning_rate": 0.1})):
+                with self.assertRaisesRegex(TypeError, f"{kind.__name__}: expected numbers by name, .* the learning rate belongs to each step"):
+                    kind(*given, **named)
         adam = lp.optim.Adam(beta1=0.8)
         self.assertEqual((copy.deepcopy(adam), pickle.loads(pickle.dumps(adam)), dataclasses.replace(adam, beta1=0.9)), (adam, adam, lp.optim.Adam()))
 
@@ -981,6 +1156,10 @@ class Networks(unittest.TestCase):
         self.assertEqual([warm.at(step) for step in range(5)], [0.25, 0.5, 0.75, 1, 1])
         with self.assertRaises(KeyError):
             lp.optim.Schedule("none").at(0)
+        for bad in (lambda: lp.optim.Adam()({}, {}, {}, 0.1), lambda: lp.optim.clip_by_value({}, 1.0), lambda: lp.optim.global_norm([])):
+            with self.assertRaisesRegex(ValueError, "are empty"):
+                bad()
+        self.assertEqual([kind().usual_rate for kind in (lp.optim.Sgd, lp.optim.Adam)], [0.05, 0.001])
         g = lp.Params({"a": np.float32([3, 4])})
         self.assertEqual(lp.optim.global_norm(g).item(), 5)
         self.assertEqual(lp.optim.clip_by_value(g, 3.5)["a"].tolist(), [3, 3.5])

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The numbers of a summary, a trace and a neuron."""
 
+import re
 import unittest
 
 import numpy as np
 
 import limpid as lp
+from limpid import _html
 
 
 class Inspection(unittest.TestCase):
@@ -38,6 +40,93 @@ class Inspection(unittest.TestCase):
         params = net.init().with_({"layers.0.weight": np.float32([[1, 1]]), "layers.0.bias": np.float32([-5])})
         n = lp.inspect.neuron(net, "layers.0", 0, np.float32([1, 2]), params=params)
         self.assertEqual((n.z, n.activation, n.activated), (-2, "relu", 0))
+
+
+    def test_values_by_name(self):
+        f = lp.trace(lambda w, x: w * x + 1.0, "f32[2]", "f32[2]")
+        w, x = np.float32([2, 3]), np.float32([5, 7])
+        for t in (
+            lp.inspect.trace(f, x, params={"w": w}), lp.Model(f, {"w": w}).trace(x), lp.inspect.trace(f, x=x, w=w), lp.inspect.trace(f, w, x=x), lp.inspect.trace(f, w, x),
+        ):
+            self.assertEqual([t[name].tolist() for name in ("x", "%x", "0", "%0")], [[5, 7], [5, 7], [10, 21], [10, 21]])
+        self.assertEqual(t["w"].tolist(), [2, 3])
+        with self.assertRaisesRegex(KeyError, "there is no value 'y'"):
+            t["y"]
+        for bad, error, text in (
+            (lambda: lp.inspect.trace(f, w, x, x), TypeError, r"expected at most 2 inputs \(w, x\), got 3"),
+            (lambda: lp.inspect.trace(f, x, x, params={"w": w}), TypeError, r"expected at most 1 inputs \(x\), got 2"),
+            (lambda: lp.inspect.trace(f, w, w=w), TypeError, "the input 'w' comes twice"),
+            (lambda: lp.inspect.trace(f, w), KeyError, "no entry 'x'"),
+            (lambda: lp.inspect.summary(3), TypeError, "summary: expected a Function, not int"),
+            (lambda: t.nothing, AttributeError, "nothing"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                bad()
+
+    def test_what_is_shown(self):
+        net = lp.nn.mlp([2, 3, 1], lp.relu)
+        s = lp.inspect.summary(net, net.init(), batch=5)
+        self.assertEqual((s.parameters, s.trainable, s.batch, s.name, s.multiply_adds, s.forward_bytes > 0), (13, 13, 5, "mlp", 5 * 9, True))
+        self.assertEqual([(r["layer"], r["op"], r["output"], r["parameters"], r["multiply_adds"]) for r in s.rows][-1], ("layers.1", "linear", (5, 1), 4, 15))
+        self.assertEqual((repr(s), s.text[-1]), (s.text.rstrip("\n"), "\n"))
+        self.assertEqual(dir(s), ["batch", "forward_bytes", "multiply_adds", "name", "parameter_bytes", "parameters", "rows", "statistics", "text", "trainable"])
+        self.assertEqual(lp.inspect.summary(lp.Model(net.function(), net.init())).batch, 1)
+
+    def test_a_gradient_that_disagrees(self):
+        wrong = lp.with_gradient(lambda x: x * x, lambda x, y, c: x * c)
+        with self.assertRaisesRegex(ValueError, "(?s)^gradcheck: the gradient disagrees with finite differences\n.*x"):
+            lp.inspect.gradcheck(lp.trace(wrong, "f32[3]", names=["x"]), {"x": np.float32([1, 2, 3])})
+        f = lp.trace(lambda x, y: (x * x * y).sum(), "f32[3]", "f32[3]")
+        self.assertIs(lp.inspect.gradcheck(f, {"x": np.float32([1, 2, 3]), "y": np.float32([3, 1, 2])}, lp.Key(5)), True)
+
+
+class Pages(unittest.TestCase):
+    """What notebooks show: cells with their colours."""
+
+    def cells(self, x):
+        rows = re.findall(r"<tr>(.*?)</tr>", _html.heat_map(x))
+        return [re.findall(r"background:(#\w+)", row) for row in rows]
+
+    def test_heat_maps(self):
+        white, black = "#ffffff", "#000"
+        self.assertEqual(self.cells(np.float32([[1, -2, 0], [2, 0.5, -0.5]])), [["#ff8080", "#0000ff", white], ["#ff0000", "#ffbfbf", "#bfbfff"]])
+        self.assertEqual(self.cells(np.float32([[np.nan, 4], [0, -np.inf]])), [[black, "#ff0000"], [white, black]])
+        for x in (np.zeros((2, 2)), lp.zeros((2, 2), "i8"), lp.asarray([[False] * 2] * 2), np.full((2, 2), np.nan)):
+            self.assertEqual(self.cells(x), [[black if np.isnan(np.asarray(x)).all() else white] * 2] * 2)
+        self.assertEqual((_html.heat_map(np.zeros(0)), _html.heat_map(np.zeros((2, 0))), self.cells(np.float32(-3))), ("", "", [["#0000ff"]]))
+        sizes = lambda *shape: [len(row) for row in self.cells(np.ones(shape))]
+        # A long vector is a square where it can be; of large arrays every n-th element is shown.
+        for shape, want in (((28,), [28]), ((29,), [15]), ((36,), [6] * 6), ((37,), [19]), ((25,), [25]), ((2, 3, 4), [4] * 6), ((57, 3), [3] * 19), ((56, 84), [28] * 28)):
+            self.assertEqual(sizes(*shape), want, shape)
+        x = np.zeros((30, 2))
+        x[::2, 1] = range(15)
+        self.assertEqual([row[1] for row in self.cells(x)][1:3], ["#ffeded", "#ffdbdb"])
+
+    def test_tables(self):
+        page = _html.params(lp.Params({"a<b": lp.asarray([1.0, 3.0]), "n": 7, "x": lp.ones((2, 1), "bf16")}))
+        self.assertEqual(re.findall(r"<th [^>]*>([^<]*)", page), ["name", "type", "mean", "std", ""])
+        self.assertIn("a&lt;b", page)
+        self.assertNotIn("a<b", page)
+        for text in (">f32[2]<", ">2<", ">1<", ">bf16[2, 1]<", ">int<"):
+            self.assertIn(text, page)
+        self.assertEqual([_html._text(x) for x in (1234567, 0.123456, 1e9, "<b>", -5)], ["1,234,567", "0.1235", "1e+09", "&lt;b&gt;", "-5"])
+        net = lp.nn.Mlp([30, 50, 2])
+        page = lp.inspect.summary(net, net.init())._repr_html_()
+        self.assertIn("<p>1,652 parameters, 1,600 multiply-adds</p>", page)
+        self.assertRegex(page, r"text-align:left[^>]*>\[1, 50\]</td><td style=.[^>]*text-align:right[^>]*>1,550</td>.*>1,500</td>")
+
+    def test_a_run(self):
+        class Run:
+            epochs = [{"epoch": 1, "train": {"loss": 0.5}, "validation": {"accuracy": 0.25, "loss": 1.5}}, {"epoch": 2, "train": {}, "validation": {}}]
+            findings = [{"severity": "warning", "rule": "a_rule", "symptom": "it <is>", "fix": "mend it"}]
+
+        page = _html.run(Run)
+        for text in (
+            ">1</td>", ">0.5</td>", ">accuracy 0.25</td>", ">loss 1.5</td>", ">2</td>", ">0</td>", ">warning</td>", ">a_rule</td>", ">it &lt;is&gt;</td>", ">mend it</td>", "finding",
+        ):
+            self.assertIn(text, page)
+        Run.findings = []
+        self.assertNotIn("finding", _html.run(Run))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,58 @@ class Language(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "at most 5 tokens"):
             short.join([1] * 6)
 
+    def test_a_network_of_characters(self):
+        net = lp.nn.CharLm(7, 4, 8, [16])
+        params = net.init(seed=3)
+        lm = lp.LanguageModel(net, params, sequences=3)
+        self.assertEqual((lm.vocabulary, lm.places), (7, 3))
+        first, second = lm.join([1, 2, 3, 4, 5]), lm.join([6])
+        lm.prepare()
+        lm.step()
+        self.assertTrue(first.ready and second.ready and lm.places == 1)
+        self.assertTrue(first.logits.same_bits(net(params, np.int32([2, 3, 4, 5]))))
+        greedy, text = [], [1, 2, 3, 4]
+        for token in lp.LanguageModel(net, params).generate(text, 6, temperature=0.0):
+            self.assertEqual(token, int(net(params, np.int32(text[-4:])).argmax()))
+            text.append(token)
+        first.append(tokens=5)
+        first.append(tokens=[5, 6])
+        self.assertEqual((first.tokens, first.ready), ([1, 2, 3, 4, 5, 5, 5, 6], False))
+        for bad, error, text in (
+            (lambda: lp.LanguageModel(net), TypeError, "the parameters are missing"),
+            (lambda: lp.LanguageModel(lp.nn.Linear(2, 3), {}), TypeError, "expected a Gpt, a CharLm or a Model, not Linear"),
+            (lambda: lp.LanguageModel(lp.nn.Gpt(7, context=8, layers=1, width=8), lp.nn.Gpt(7, context=8, layers=1, width=8).init(), capacity=9), ValueError, "at most 8"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                bad()
+        of_model = lp.LanguageModel(lp.Model(net.function(), params, net.config()), sequences=2)
+        self.assertEqual((of_model.vocabulary, of_model.places, list(of_model.generate([1, 2], 5))), (7, 2, list(lp.LanguageModel(net, params).generate([1, 2], 5))))
+
+    def test_token_i_is_drawn_by_the_keys_child(self):
+        net = lp.nn.Gpt(40, context=8, layers=1, width=8, heads=2)
+        params = net.init(seed=1)
+        draw = lambda **given: list(lp.LanguageModel(net, params).generate([1, 2], 12, **given))
+        self.assertEqual(draw(), draw(key=0, temperature=1.0, top_k=0, top_p=1.0, vocabulary=0, end=None))
+        self.assertEqual(draw(key=5), draw(key=lp.Key(5)))
+        self.assertEqual(len({tuple(draw(key=k)) for k in range(3)}), 3)
+        drawn = lp.LanguageModel(net, params).generate([1, 2])
+        self.assertEqual([next(drawn) for _ in range(12)], draw())
+
+    def test_text_without_a_prompt(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.txt"
+            file.write_text("to be or not to be, that is the question.\n" * 60)
+            run = lp.train.Run({"data": f"text:{file}", "steps": 1})
+            run.train()
+        model = run.model()
+        written = lambda *prompt, **options: "".join(model.generate(*prompt, tokens=20, **options))
+        self.assertEqual(written(seed=2), written(None, seed=2))
+        self.assertEqual(written(temperature=0.0), written("\n", temperature=0.0))
+        self.assertEqual(len("".join(model.generate())), 500)
+        tokenizer = model._tokenizer()
+        self.assertEqual(tokenizer.decode(tokenizer.encode("to be").tolist()), b"to be")
+        self.assertEqual((tokenizer.kind, tokenizer.end, tokenizer.encode("to").type), ("characters", None, "i32[2]"))
+
     def test_choices_among_characters(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "t.txt"

@@ -2,6 +2,8 @@
 """Layers with the options that their classes have: first values, norms, attention, dropout by a key, and training."""
 
 import copy
+import dataclasses
+import json
 import pickle
 import unittest
 
@@ -38,6 +40,51 @@ class FirstValues(unittest.TestCase):
         self.assertEqual(N.constant(0.5)(lp.Key(1), 3).tolist(), [0.5] * 3)
         w = np.asarray(N.orthogonal(3.0)(lp.Key(1), (40, 10)), np.float64)
         np.testing.assert_allclose(w.T @ w, 9 * np.eye(10), atol=1e-5)
+
+    def test_usual_schemes_of_layers(self):
+        """By the standard deviations of their weights; of a uniform distribution the largest is sqrt(3) deviations from 0."""
+        for layer, std, most in (
+            (N.Linear(200, 50), np.sqrt(2 / 200), 9), (N.Embedding(200, 50), 1, 9), (N.GatedFeedForward(200, 50), 0.02, 9),
+            (N.FeedForward(200, 50), np.sqrt(2 / 250), 1.74), (N.Mlp([200, 50]), np.sqrt(2 / 200), 9),
+        ):
+            for name, value in layer.init().items():
+                if not name.endswith("bias"):
+                    w = np.asarray(value)
+                    self.assertAlmostEqual(w.std() / std, 1, delta=0.05, msg=(layer, name))
+                    self.assertLess(np.abs(w).max() / w.std(), most, (layer, name))
+        inner = N.MultiHeadAttention(100, 2).init()
+        self.assertLess(np.abs(np.asarray(inner["out_proj.weight"])).max(), np.sqrt(6 / 200))
+        for scheme, std in (
+            (N.truncated_normal(), 0.0176), (N.xavier_uniform(), 0.1), (N.xavier_normal(), 0.1), (N.depth_scaled_normal(2), 0.01),
+            (N.init_from_name("normal", 0.3), 0.3),
+        ):
+            self.assertAlmostEqual(np.asarray(scheme(lp.Key(1), (100, 100))).std() / std, 1, delta=0.03)
+        w = np.asarray(N.orthogonal()(lp.Key(1), (10, 4)), np.float64)
+        np.testing.assert_allclose(w.T @ w, np.eye(4), atol=1e-5)
+
+    def test_shapes_of_first_values(self):
+        for shape in (6, (2, 3), [2, 3], np.array([2, 3])):
+            self.assertEqual(N.normal(1.0)(lp.Key(1), shape).shape, (6,) if isinstance(shape, int) else (2, 3))
+        for shape in (2.0, "ab", True, (2.5,)):
+            with self.assertRaises(TypeError):
+                N.normal(1.0)(lp.Key(1), shape)
+        with self.assertRaisesRegex(ValueError, "no such scheme"):
+            N._init_of(10, 1.0)
+        with self.assertRaisesRegex(ValueError, "no such scheme"):
+            N._init_of(-1, 1.0)
+        with self.assertRaisesRegex(KeyError, "no entry 'none'"):
+            N.init_from_name("none")
+        self.assertEqual(repr(N.orthogonal(2.0)), "limpid.nn.Init(scheme 9, scale 2.000000)")
+
+    def test_parts_have_keys_of_their_own(self):
+        key, part = lp.Key(3), N.Linear(2, 2)
+        for net, names in ((N.PreNorm(part, part), ("norm", "layer")), (N.PostNorm(part, part), ("norm", "layer")), (N.sequential(part, part), ("0", "1"))):
+            params = net.init(key)
+            for i, name in enumerate(names):
+                self.assertTrue(params.within(name).same_bits(part.init(key.fold_in(i))), name)
+        self.assertTrue(N.Residual(part).init(key).same_bits(part.init(key)))
+        self.assertTrue(N.named("a", part).init(key)["a"].same_bits(part.init(key)))
+        self.assertTrue(N.init_all(3, N.named("a", part), N.named("b", part))["b"].same_bits(part.init(key.fold_in(1))))
 
     def test_schemes_are_compared_as_values(self):
         self.assertEqual(N.normal(0.1), N.normal(0.1))
@@ -163,6 +210,20 @@ class Dropout(unittest.TestCase):
             params = net.init()
             self.assertFalse(net(params, ids, lp.Key(1)).same_bits(net(params, ids)), net)
 
+    def test_a_key_passes_by_what_takes_none(self):
+        class Plain:
+            def init(self, key):
+                return {"w": lp.ones(4)}
+
+            def __call__(self, p, x):
+                return x * p["w"]
+
+        x, key = floats(4), lp.Key(1)
+        for layer in (N.Residual(Plain()), N.named("a", Plain()), N.PreNorm(Plain(), Plain()), N.PostNorm(Plain(), Plain()), N.sequential(Plain(), lp.tanh)):
+            params = layer.init(seed=0)
+            self.assertTrue(layer(params, x, key).same_bits(layer(params, x)), layer)
+        self.assertFalse(any(N._takes_key(layer) for layer in (Plain(), lp.tanh, N.Linear(2, 3), N.RmsNorm(2))))
+
     def test_dropout_between_parts(self):
         x, key = np.ones(64, np.float32), lp.Key(3)
         net = N.sequential(N.Dropout(0.5), lp.negate, N.Dropout(0.25))
@@ -204,6 +265,81 @@ class Others(unittest.TestCase):
         want = np.outer([0, 3, 5], np.asarray(frequencies))
         np.testing.assert_allclose(np.asarray(angles.cos), np.cos(want), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(np.asarray(angles.sin), np.sin(want), rtol=1e-5, atol=1e-6)
+
+    def test_layers_are_values(self):
+        for layer, field in (
+            (N.Linear(2, 3), "bias"), (N.Embedding(2, 3), "count"), (N.Dropout(0.5), "rate"), (N.LayerNorm(2), "eps"), (N.RmsNorm(2), "eps"), (N.GroupNorm(1, 2), "groups"),
+            (N.BatchNorm(2), "momentum"), (N.MultiHeadAttention(2), "causal"), (N.FeedForward(2, 3), "dropout"), (N.GatedFeedForward(2, 3), "gate"), (N.Mlp([2, 3]), "norm"),
+            (N.CharLm(5), "context"), (N.Gpt(5), "width"), (N.Perceptron(2), "inputs"), (N.named("a", lp.relu), "name"), (N.sequential(lp.relu), "layers"),
+            (N.Residual(lp.relu), "layer"), (N.PreNorm(N.RmsNorm(2), lp.relu), "norm"), (N.PostNorm(N.RmsNorm(2), lp.relu), "norm"), (lp.optim.Schedule(), "kind"),
+            (lp.optim.Clip(), "norm"), (lp.optim.Sgd(), "momentum"), (lp.optim.RmsProp(), "alpha"), (lp.optim.Adam(), "beta1"),
+            (lp.optim.AdamW(), "eps"), (lp.optim.Adagrad(), "eps"),
+        ):
+            with self.assertRaises(AttributeError):
+                setattr(layer, field, 0)
+            again = pickle.loads(pickle.dumps(layer))
+            self.assertEqual((again, hash(again)), (layer, hash(layer)))
+
+    def test_numbers_that_nobody_chose(self):
+        self.assertEqual(json.loads(N.Gpt(5).config()), {
+            "model": "gpt", "vocabulary": 5, "context": 64, "layers": 4, "width": 128, "heads": 4, "kv_heads": 4, "hidden": 512, "norm": "layer", "norm_eps": 1e-5,
+            "feed_forward": "gelu", "positions": "learned", "rotary_base": 10000, "bias": False, "tied": True, "dropout": 0,
+        })  # fmt: skip
+        init = lambda scheme, scale: f"limpid.nn.Init(scheme {scheme}, scale {scale:.6f})"
+        for layer, shown in (
+            (N.Linear(1, 2), f"bias=True, weight_init={init(6, 2**0.5)}"), (N.Embedding(1, 2), f"weight_init={init(1, 1)}"), (N.Dropout(), "rate=0.5"),
+            (N.LayerNorm(1), "eps=1e-05, bias=True"), (N.RmsNorm(1), "eps=1e-05"), (N.GroupNorm(1, 2), "eps=1e-05"), (N.BatchNorm(1), "momentum=0.1, eps=1e-05"),
+            (N.MultiHeadAttention(1), f"heads=1, kv_heads=0, causal=False, bias=True, in_init={init(3, 1)}, out_init={init(3, 1)}"),
+            (N.FeedForward(1, 2), f"activation='relu', dropout=0.0, weight_init={init(3, 1)}"),
+            (N.GatedFeedForward(1, 2), f"gate='swiglu', bias=False, weight_init={init(1, 0.02)}"),
+            (N.Mlp([1, 2]), "activation='relu', dropout=0.0, norm='none', init_name='he'"),
+            (N.CharLm(1), "context=8, embedding=32, hidden=(128,), activation='relu', dropout=0.0, norm='none', init_name='he'"),
+        ):
+            self.assertTrue(repr(layer).endswith(shown + ")"), layer)
+        self.assertEqual((N.mlp([3, 2]), N.mlp([3, 4, 2], lp.tanh, 0.25)), (N.Mlp([3, 2]), N.Mlp([3, 4, 2], "tanh", 0.25, "none", "he")))
+        schedule, clip = lp.optim.Schedule(), lp.optim.Clip()
+        self.assertEqual((dataclasses.astuple(schedule), dataclasses.astuple(clip)), (("constant", 0.1, 0, 0, 1, 0.1), (None, None)))
+
+    def test_configurations(self):
+        shown = lambda net: json.loads(net.config())
+        mlp = {"model": "mlp", "sizes": [2, 4, 3], "activation": "tanh", "dropout": 0.5, "init": "xavier", "norm": "layer"}
+        self.assertEqual(shown(N.Mlp((2, 4, 3), lp.tanh, np.float64(0.5), "layer", "xavier")), mlp)
+        char = N.CharLm(np.int64(3), 2, 1, (4,), "tanh", 0.5, "layer", "xavier")
+        self.assertEqual(shown(char), {"model": "charlm", "vocabulary": 3, "context": 2, "embedding": 1, "mlp": mlp})
+        given = {
+            "vocabulary": 5, "context": 6, "layers": 1, "width": 8, "heads": 4, "kv_heads": 2, "hidden": 7, "norm": "rms", "norm_eps": 0.5, "feed_forward": "swiglu",
+            "positions": "rotary", "rotary_base": 5.0, "bias": True, "tied": False, "dropout": 0.25,
+        }  # fmt: skip
+        self.assertEqual(shown(N.Gpt(**given)), {"model": "gpt", **given})
+        self.assertEqual(shown(N.Gpt(np.int32(5), layers=np.int64(1)))["vocabulary"], 5)
+        with self.assertRaisesRegex(TypeError, "a hyper-parameter is a number or a name, not object"):
+            N.Gpt(object()).config()
+
+    def test_sizes_and_names(self):
+        shapes = lambda layer: {name: value.shape for name, value in layer.init().items()}
+        self.assertEqual(shapes(N.Linear(3, 2)), {"weight": (2, 3), "bias": (2,)})
+        self.assertEqual(shapes(N.Linear(3, 2, False)), {"weight": (2, 3)})
+        self.assertEqual(shapes(N.Embedding(3, 2)), {"weight": (3, 2)})
+        self.assertEqual(shapes(N.FeedForward(3, 2)), {"linear1.weight": (2, 3), "linear1.bias": (2,), "linear2.weight": (3, 2), "linear2.bias": (3,)})
+        self.assertEqual(shapes(N.GatedFeedForward(3, 2)), {"gate_proj.weight": (2, 3), "up_proj.weight": (2, 3), "down_proj.weight": (3, 2)})
+        self.assertEqual(shapes(N.MultiHeadAttention(4, 2, 1, bias=False)), {"in_proj_weight": (8, 4), "out_proj.weight": (4, 4)})
+        self.assertEqual(shapes(N.GroupNorm(2, 4)), {"weight": (4,), "bias": (4,)})
+        self.assertEqual([len(layer.init()) for layer in (N.Dropout(), N.sequential(lp.relu), N.named("a", lp.relu), N.Residual(lp.relu))], [0] * 4)
+        f = N.function_of(N.Linear(2, 3), "f32[2]", "net")
+        self.assertEqual((f.name, f.inputs, f.outputs), ("net", [("weight", "f32[3, 2]"), ("bias", "f32[3]"), ("x", "f32[2]")], [("y", "f32[3]")]))
+        self.assertEqual((N.function_of(lp.relu, "f32[2]").name, N.function_of(lp.relu, "f32[2]").inputs), ("model", [("x", "f32[2]")]))
+        ids = N.Embedding(3, 2)(N.Embedding(3, 2, N.constant(0.5)).init(), np.int32([0, 2, 3, -1]))
+        self.assertEqual(ids.tolist(), [[0.5] * 2] * 2 + [[0] * 2] * 2)
+
+    def test_parts_that_are_added(self):
+        norm, part, x = N.RmsNorm(4), N.Linear(4, 4), floats(3, 4)
+        params = N.PreNorm(norm, part).init(seed=2)
+        params = params.with_({"norm.weight": floats(4), "layer.bias": floats(4)})
+        f, g = (lambda v: part(params["layer"], v)), (lambda v: norm(params["norm"], v))
+        self.assertTrue(N.PreNorm(norm, part)(params, x).same_bits(lp.add(x, f(g(x)))))
+        self.assertTrue(N.PostNorm(norm, part)(params, x).same_bits(g(lp.add(x, f(x)))))
+        self.assertTrue(N.Residual(part)(params["layer"], x).same_bits(lp.add(x, f(x))))
+        self.assertTrue(N.Residual(lp.tanh)({}, x).same_bits(lp.add(x, lp.tanh(x))))
 
     def test_choices_of_a_transformer(self):
         self.assertTrue(N.gpt2_shaped(13).bias and N.gpt2_shaped(13).tied)

@@ -233,6 +233,16 @@ class Files(Temporary):
             self.assertTrue(got.same_bits(want))
         with self.assertRaisesRegex(TypeError, "i32"):
             model(np.int32([1, 2, 3, 4]))
+        whole = lp.Model(lp.trace(lambda n, x: n.astype("f32") * x, "i32", "f32"), {})
+        for got in (whole([2, 3], [0.5, 1]), whole((2, 3), x=[0.5, 1]), whole(n=[2, 3], x=(0.5, 1))):
+            self.assertEqual(got.tolist(), [1, 3])
+        for bad, text in (
+            (lambda: model([1, 2, 3, 4], x=[1, 2, 3, 4]), r"expected at most|comes twice"), (lambda: whole([2], n=[2]), "the input 'n' comes twice"),
+            (lambda: whole(1, 2, 3), r"expected at most 2 inputs \(n, x\), got 3"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                bad()
+        self.assertEqual(repr(model), "limpid.Model(x: f32[4] -> f32[2], 2 parameters)")
 
     def test_inputs_by_name_are_compiled_once(self):
         def f(p, x, z):
@@ -258,6 +268,32 @@ class Files(Temporary):
             model(x=x)
         with self.assertRaisesRegex(ValueError, "unknown: 'y'"):
             model(x=x, z=z, y=z)
+
+    def test_plans_of_a_predictor(self):
+        net = lp.nn.mlp([4, 8, 3])
+        params, x = net.init(), np.random.default_rng(0).standard_normal((7, 4)).astype(np.float32)
+        predict = lp.Predictor(net.function(), params, most_rows=8)
+        before = predict.bytes
+        predict.prepare([3, 7])
+        prepared = predict.bytes
+        self.assertGreater(prepared, before)
+        self.assertTrue(predict(x).same_bits(net(params, x)))
+        self.assertEqual(predict.bytes, prepared)
+        for rows in ([0], [9], [-1]):
+            with self.assertRaisesRegex(ValueError, "a plan of 1 to 8 rows"):
+                predict.prepare(rows)
+        f = lp.trace(lambda x, z: (x + z, x * z), "f32[2]", "f32[2]")
+        both = lp.Predictor(f, {}, shared=["z"])(x[:, :2], x[0, 2:])
+        self.assertEqual([part.tolist() for part in both], [(x[:, :2] + x[0, 2:]).tolist(), (x[:, :2] * x[0, 2:]).tolist()])
+        with self.assertRaisesRegex(TypeError, "Predictor: expected a Function, not int"):
+            lp.Predictor(3, {})
+
+    def test_many_combinations_of_inputs_that_are_shared(self):
+        model = lp.Model(lp.trace(lambda a, b, c, d: a + 10.0 * b + 100.0 * c + 1000.0 * d, *["f32[]"] * 4), {})
+        for which in range(16):  # more than are kept
+            given = [np.float32(i + 1) if which >> i & 1 else np.float32([i + 1, i + 2]) for i in range(4)]
+            want = 4321 if which == 15 else [sum(10**i * (i + 1 + (0 if which >> i & 1 else row)) for i in range(4)) for row in range(2)]
+            self.assertEqual(model(*given).tolist(), want)
 
     def test_threads_of_a_model(self):
         net = lp.nn.mlp([64, 512, 512, 10], lp.relu)
@@ -286,6 +322,15 @@ class Files(Temporary):
         ):
             with self.assertRaisesRegex(lp.FormatError, text):
                 use()
+        for content in (lp.Params({"a": a}), {"a": a}, a):
+            with self.assertRaises(lp.FormatError):
+                lp.save(self.folder / "a.npy.gz", content)
+        for name in ("b.npz", "b.safetensors", "b"):
+            with self.assertRaisesRegex(lp.FormatError, "does not go into .*; a Model goes into"):
+                lp.save(self.folder / name, a)
+            self.assertFalse((self.folder / name).exists())
+        with self.assertRaisesRegex(TypeError, "expected an array, a number"):
+            lp.save(self.folder / "c.npy", {"a": a})
         for use in (lambda: lp.load("a\0.npy"), lambda: lp.save("a\0.npy", a)):
             with self.assertRaisesRegex(ValueError, "null"):
                 use()

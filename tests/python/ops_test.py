@@ -64,6 +64,106 @@ class Options(unittest.TestCase):
         inferred = (x - mean[:, None]) / np.sqrt(var[:, None] + 0.5) * gamma[:, None] + beta[:, None]
         self.near(lp.batch_norm_inference(x, gamma, beta, mean, var, 0.5), inferred)
 
+    def test_shapes(self):
+        x = floats(2, 3)
+        self.same(lp.broadcast(x, (4, 2, 3)), np.broadcast_to(x, (4, 2, 3)))
+        self.same(lp.broadcast(2.5, 3), [2.5] * 3)
+        for shape in ((-1,), (3, -1), -1, (1, -1, 2), (6, 1), np.array([3, 2]), [np.int64(6)]):
+            self.same(lp.reshape(x, shape), x.reshape(shape))
+        self.same(lp.reshape(x[:0], (-1, 3)), x[:0])
+        for shape in ((-1, 4), (-1, -1), (4, -1), (-1, 0)):
+            with self.assertRaisesRegex(ValueError, r"6 elements of f32\[2, 3\] leave no size for the dimension of -1"):
+                lp.reshape(x, shape)
+        for shape in ((7,), (-2, 3), (2, 2)):
+            with self.assertRaises(ValueError):
+                lp.reshape(x, shape)
+        with self.assertRaisesRegex(ValueError, "0 elements of f32.* leave no size"):
+            lp.reshape(x[:0], (-1, 0))
+        self.same(lp.stack([1.0, 2.5]), [1, 2.5])
+        with self.assertRaisesRegex(ValueError, "stack: expected at least one array"):
+            lp.stack([])
+
+    def test_numbers_alone(self):
+        for got, kind, want in (
+            (lp.add(1, 2), "i32", 3), (lp.add(1.5, 2), "f32", 3.5), (lp.subtract(7, 2), "i32", 5), (lp.power(2.0, 3.0), "f32", 8), (lp.less(2, 1), "bool", False),
+            (lp.equal(2.0, 2), "bool", True), (lp.maximum(-3, -5), "i32", -3), (lp.select(False, 1.5, 2), "f32", 2), (lp.select(True, 1, 2), "i32", 1),
+        ):
+            self.assertEqual((got.type, got.item()), (kind + "[]", want))
+        for f in (lambda x: lp.subtract(x, 1.5), lambda x: lp.subtract(4.5, x)):
+            self.assertEqual(lp.compile(f)(np.float32([3])).tolist(), f(np.float32([3])).tolist())
+        self.assertEqual(lp.compile(lambda x: (lp.subtract(7, 2), lp.full(2, 0.5)))(1.0)[0].type, "i32[]")
+        # Here the functions of no array are a part of the Function that is being traced.
+        self.assertEqual([op["op"] for op in lp.trace(lambda x: lp.iota(3), "f32").ops], ["iota"])
+
+    def test_one_number_everywhere(self):
+        for dtype in ("f32", "f64", "f16", "bf16", "i32", "i64", "i8", "u8", "bool"):
+            for f, want in ((lp.zeros, 0), (lp.ones, 1)):
+                for got in (f((2, 1), dtype), lp.compile(lambda x: f((2, 1), dtype))(1.0), f(lp.zeros((2, 1)).shape, lp.asarray(1.0).astype(dtype).dtype)):
+                    self.assertEqual((got.type, got.tolist()), (f"{dtype}[2, 1]", [[want], [want]]))
+        # The words of lp.ones_like.
+        x = lp.cast(lp.ones(2), "bf16")
+        self.assertEqual((lp.ones(x.shape, x.dtype).type, lp.full(x.shape, 0.25, x.dtype).tolist()), ("bf16[2]", [0.25] * 2))
+        for dtype, number in (("f16", 0.1), ("bf16", 0.1), ("f16", 1e-7), ("f16", 1e6), ("bf16", -3.0e38), ("f16", 2049), ("bf16", 257.0)):
+            for got in (lp.full(1, number, dtype), lp.compile(lambda x: lp.full(1, number, dtype))(1.0)):
+                self.assertTrue(got.same_bits(lp.cast(lp.asarray([number], "f64"), dtype)), (dtype, number))
+            mask, beside = np.array([True, False]), lp.cast(lp.ones(2), dtype)
+            for got in (lp.select(mask, beside, number), lp.compile(lambda m, b: lp.select(m, b, number))(mask, beside)):
+                self.assertEqual(got.tolist(), [1, lp.full((), number, dtype).item()])
+        for number, dtype in ((1.5, "i32"), (300, "u8"), (-1, "u8"), (128, "i8"), (2**31, "i32"), (2**63, "i64")):
+            with self.assertRaisesRegex(ValueError, "is not a value of"):
+                lp.full(2, number, dtype)
+        self.assertEqual([lp.full((), n, d).item() for n, d in ((255, "u8"), (-128, "i8"), (-(2**31), "i32"), (2**63 - 1, "i64"))], [255, -128, -(2**31), 2**63 - 1])
+
+    def test_names_of_dtypes(self):
+        for name, kind in (
+            ("f64", "f64"), ("float64", "f64"), (np.float64, "f64"), (float, "f64"), (int, "i64"), (bool, "bool"), (np.dtype("<i4"), "i32"), ("bfloat16", "bf16"),
+            (lp.bfloat16, "bf16"), (lp.float16, "f16"), (np.longlong, "i64"), (lp.float32, "f32"), (lp.float64, "f64"), (lp.int32, "i32"), (lp.int64, "i64"),
+            (lp.int8, "i8"), (lp.uint8, "u8"), (lp.bool_, "bool"),
+        ):
+            self.assertEqual(lp.ones((), name).type, kind + "[]")
+        for name in (None, 5, "int16", object, "x", np.dtype("M8[s]"), [1]):
+            with self.assertRaisesRegex(TypeError, "dtype: expected f32, f64"):
+                lp.ones((), name)
+
+    def test_elements_that_functions_share(self):
+        ids, table = np.int32([[2, 0], [3, -1]]), floats(3, 4)
+        self.same(lp.embedding(table, ids), np.concatenate([table, np.zeros((1, 4))])[[[2, 0], [3, 3]]])
+        codes, scale = lp.quantize_rows(np.float32([[1, -2], [0.5, 0.25]]))
+        self.assertEqual((codes.type, codes.tolist(), scale.type), ("i8[2, 2]", [[64, -127], [127, 64]], "f32[2, 1]"))
+        self.near(scale, np.float32([[2 / 127], [0.5 / 127]]))
+        self.same(lp.shift_right(np.int32([-8, 9]), np.int32([1, 2])), [2**31 - 4, 2])
+        self.near(lp.normal_quantile(np.float32([0.5, 0.97724987])), [0, 2])
+        self.near(lp.normalize(np.float32([3, -4])), [0.6, -0.8])
+        self.same(lp.relu6(np.float32([-1, 5, 7])), [0, 5, 6])
+        self.same(lp.hard_tanh(np.float32([-2, 0.5, 7])), [-1, 0.5, 1])
+
+    def test_reductions_of_losses(self):
+        a, b, c, p = floats(4, 3), floats(4, 3), floats(4, 3), RNG.random((4, 3)).astype(np.float32)
+        labels, same = np.int32([0, 2, 1, 1]), np.array([True, False, True, False])
+        for f, usual in (
+            (lambda *r: lp.cross_entropy(a, labels, *r), (0.0, None, None)), (lambda *r: lp.nll_loss(a, labels, *r), (None, None)),
+            (lambda *r: lp.binary_cross_entropy(a, p, *r), (None,)), (lambda *r: lp.multi_label_loss(a, p, *r), (None,)),
+            (lambda *r: lp.kl_divergence(a, p, *r), ()), (lambda *r: lp.hinge_loss(a, np.sign(b), *r), ()), (lambda *r: lp.mse_loss(a, b, *r), ()),
+            (lambda *r: lp.mae_loss(a, b, *r), ()), (lambda *r: lp.huber_loss(a, b, 1.0, *r), ()), (lambda *r: lp.smooth_l1_loss(a, b, 1.0, *r), ()),
+            (lambda *r: lp.info_nce_loss(a, b, 0.1, True, *r), ()), (lambda *r: lp.triplet_margin_loss(a, b, c, 1.0, *r), ()),
+            (lambda *r: lp.cosine_embedding_loss(a, b, same, 0.0, *r), ()),
+        ):
+            each = np.asarray(f("none", *usual))
+            self.assertGreaterEqual(each.size, 4)
+            self.near(f("sum", *usual), each.sum())
+            # Over examples, that of kl_divergence too: of its 4 rows the sum of each is taken.
+            self.near(f("mean", *usual), each.mean())
+            self.same(f(), np.asarray(f("mean", *usual)))
+
+    def test_weights_of_losses(self):
+        x, y, w = floats(4, 3), (RNG.random((4, 3)) < 0.5).astype(np.float32), np.float32([0.5, 2, 3])
+        each = -(w * y * np.log(sigmoid(x)) + (1 - y) * np.log(1 - sigmoid(x)))
+        self.near(lp.binary_cross_entropy(x, y, "none", w), each)
+        self.near(lp.multi_label_loss(x, y, "none", positive_weight=w), each.sum(axis=1))
+        d = np.abs(x - y)
+        self.near(lp.huber_loss(x, y, 0.5, "none"), np.where(d < 0.5, d * d / 2, 0.5 * (d - 0.25)))
+        self.near(lp.smooth_l1_loss(x, y, 0.5, "none"), np.where(d < 0.5, d * d, d - 0.25))
+
     def test_order(self):
         x = floats(4, 3)
         backwards = x[::-1].cumsum(axis=0)[::-1]
@@ -149,6 +249,12 @@ class Options(unittest.TestCase):
             self.same(a @ lp.asarray(b), a @ b)
         a, b = whole(5, 3, 2), whole(4, 3)
         self.same(lp.matmul(a, b, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ b.T)
+        # A vector has no other form.
+        for transposed in ({"transpose_a": True}, {"transpose_b": True}):
+            v, w = whole(3), whole(3)
+            self.same(lp.matmul(v, w, **transposed), v @ w)
+        self.same(lp.matmul(v, b, transpose_a=True, transpose_b=True), v @ b.T)
+        self.same(lp.matmul(a, v, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ v)
         self.same(lp.matmul(whole(2, 3) * 0 + 1, b, transpose_b=True), np.ones((2, 3)) @ b.T)
 
     def test_attention(self):
@@ -192,11 +298,19 @@ class Options(unittest.TestCase):
             (lambda: lp.softmax(axis=1), r"softmax\(\): the argument 'x' is missing; it is softmax\(x, axis=-1\)"),
             (lambda: lp.softmax(x, axes=1), r"softmax\(\) has no argument 'axes'"),
             (lambda: lp.softmax(x, 1.0), "float"),
+            (lambda: lp.compile(lambda v: lp.softmax(v, v))(x), "softmax: a size or an axis is an integer that is known while code is traced, not a Value"),
+            (lambda: lp.softmax(x, 0, 1), r"softmax\(\): expected at most 2 arguments, got 3; it is softmax\(x, axis=-1\)"),
+            (lambda: lp.mse_loss(x, x, 1), "mse_loss: expected a str, not int"),
+            (lambda: lp.ones("ab"), "ones: expected a tuple of integers, not str"),
+            (lambda: lp.ones(2.0), "ones: expected a tuple of integers, not float"),
+            (lambda: lp.ones((2, 1.5)), "float"),
             (lambda: lp.call("softmax", x, axis=1, axes=1), "op 'softmax' has no attribute 'axes'"),
             (lambda: lp.concatenate(x), "expected a list or tuple of arrays, not .*ndarray"),
         ):
             with self.assertRaisesRegex(TypeError, text):
                 bad()
+        with self.assertRaisesRegex(KeyError, "call: there is no op 'no_op'"):
+            lp.call("no_op", x)
         for bad in (lambda: lp.mse_loss(x, x, "average"), lambda: lp.pad(x, (0, 0), (0, 0), mode="zeros")):
             with self.assertRaisesRegex(ValueError, "expected .*, got '(average|zeros)'"):
                 bad()

@@ -8,6 +8,7 @@ import inspect
 import os
 import pathlib
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,30 @@ class Package(unittest.TestCase):
                 real, told = getattr(lp._core, name), members(c)
                 self.assertEqual(set(vars(real)) - told - {f"__{word}__" for word in plumbing}, set(), name)
                 self.assertEqual({member for member in told if not hasattr(real, member)}, set(), name)
+
+    def test_the_stub_of_the_core_has_the_arguments_of_its_methods(self):
+        """Their names and defaults, of what pybind11 says in the first line of a docstring, or in one of each overload."""
+        classes = [c for c in ast.parse((SOURCE / "python/limpid/_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)]
+        compared = 0
+        for c in classes:
+            for told in (m for m in c.body if isinstance(m, ast.FunctionDef)):
+                real = vars(getattr(lp._core, c.name, object)).get(told.name)
+                if told.name.startswith("_") and told.name not in ("__init__", "__call__", "__get__"):
+                    continue
+                names = [a.arg for a in told.args.args][1:]
+                wanted = dict(zip(names, [None] * (len(names) - len(told.args.defaults)) + [ast.literal_eval(d) for d in told.args.defaults]))
+                if inspect.isfunction(real):
+                    given = [p for p in list(inspect.signature(real).parameters.values())[1:] if p.kind == p.POSITIONAL_OR_KEYWORD]
+                    self.assertEqual({p.name: None if p.default is p.empty else p.default for p in given}, wanted, (c.name, told.name))
+                    compared += 1
+                    continue
+                for line in re.findall(rf"^(?:\d+\. )?{told.name}\(self: [\w.]+(?:, (.*))?\) -> ", getattr(real, "__doc__", None) or "", re.M):
+                    given = {name: ast.literal_eval(default or "None") for name, default in re.findall(r"(\w+): \w[\w.\[\]]*(?: = ([^,]+))?", line)}
+                    if not any(name.startswith("arg") for name in given):
+                        given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+                        self.assertEqual(given, wanted, (c.name, told.name))
+                        compared += 1
+        self.assertGreater(compared, 40)
 
     def test_types(self):
         mypy = shutil.which("mypy", path="/usr/bin:" + os.environ.get("PATH", ""))

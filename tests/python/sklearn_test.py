@@ -67,6 +67,31 @@ class Estimators(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, f"^{name}: expected .*, got {value!r}$"):
                 estimators.MLPClassifier(**given).fit(np.eye(2), [0, 1])
 
+    def test_probabilities_of_classes(self):
+        x = np.random.default_rng(0).standard_normal((30, 2))
+        for y in (np.where(x[:, 0] > 0, "b", "a"), np.digitize(x[:, 0], [-0.5, 0.5]) * 10 - 5, np.full(30, "only")):
+            net = estimators.MLPClassifier([4], max_iter=3, random_state=1).fit(x, y)
+            p = net.predict_proba(x)
+            self.assertEqual((p.shape, p.dtype, net.classes_.tolist()), ((30, len(np.unique(y))), np.float64, np.unique(y).tolist()))
+            np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-6)
+            np.testing.assert_array_equal(net.predict(x), net.classes_[p.argmax(axis=1)])
+            self.assertEqual((net.n_iter_, len(net.loss_curve_), net.n_features_in_), (3, 3, 2))
+        for bad, text in ((x[:, :1], "X has 1 features, but MLPClassifier is expecting 2"), (np.full((2, 2), np.nan), "NaN")):
+            with self.assertRaisesRegex(ValueError, text):
+                net.predict(bad)
+
+    def test_units_and_forms_of_targets(self):
+        x = np.random.default_rng(0).standard_normal((40, 2))
+        y = np.stack([1000 + 5 * x[:, 0], -0.01 * x[:, 1]], axis=1)
+        both = estimators.MLPRegressor([8], max_iter=100, learning_rate=0.03, random_state=1).fit(x * [1, 1e4] + [0, 7], y)
+        z = both.predict(x * [1, 1e4] + [0, 7])
+        self.assertEqual((z.shape, z.dtype), ((40, 2), np.float64))
+        # Better than the mean of each, in whichever units features and targets are.
+        self.assertTrue((np.abs(z - y).mean(axis=0) < 0.3 * np.abs(y - y.mean(axis=0)).mean(axis=0)).all())
+        self.assertEqual(estimators.MLPRegressor([4], max_iter=1, random_state=1).fit(x, y[:, 0]).predict(x).shape, (40,))
+        curve = both.loss_curve_
+        self.assertLess(curve[-1], 0.1 * curve[0])
+
     def test_docstrings(self):
         self.assertEqual(doctest.testmod(estimators).failed, 0)
 
