@@ -41,7 +41,7 @@ bool shown(const Chart& chart, const Point& p) {
 }
 
 // "0.05", "1e-05", "12,000" without a comma: short, as ticks are.
-std::string tick_text(double v) { return fmt::format("{:.4g}", v == 0 ? 0.0 : v); }
+std::string tick_text(double v) { return fmt::format("{:.6g}", v == 0 ? 0.0 : v); }
 
 // A scale from numbers to positions on the page.
 struct Axis {
@@ -124,8 +124,8 @@ std::string circles_of(const Chart& chart, const Series& series, const Axis& x, 
         "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}: {} {}, {} "
         "{:.6g}</title></circle>",
         alone ? "dot" : "hover", x(points[i].x), y(points[i].y), alone ? 2.5 : 5,
-        escaped(series.name), escaped(chart.x_label), tick_text(points[i].x),
-        escaped(chart.y_label), points[i].y);
+        escaped(series.name), escaped(chart.x_label), points[i].x, escaped(chart.y_label),
+        points[i].y);
   }
   return text;
 }

@@ -45,8 +45,9 @@ std::string tile(std::string_view name, const std::string& value) {
 std::string duration(double seconds) {
   if (!(seconds >= 60)) return fmt::format("{:.3g} s", seconds);
   if (!(seconds < 3600 * 1000)) return fmt::format("{:.3g} h", seconds / 3600);
-  const auto minutes = static_cast<std::int64_t>(seconds / 60);
-  return minutes < 60 ? fmt::format("{} min {:.0f} s", minutes, std::fmod(seconds, 60))
+  // Rounded first: 119.6 s are 2 min 0 s.
+  const std::int64_t whole = std::llround(seconds), minutes = whole / 60;
+  return minutes < 60 ? fmt::format("{} min {} s", minutes, whole % 60)
                       : fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 

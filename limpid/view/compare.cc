@@ -12,12 +12,13 @@
 namespace limpid::view {
 namespace {
 
-// The bits of a floating-point number, mapped so that they sort as the numbers do.
-double ordered(const Exact& x) {
-  const int width = static_cast<int>(8 * size_of(x.dtype));
-  const std::uint64_t sign = std::uint64_t{1} << (width - 1);
-  const auto magnitude = static_cast<double>(x.bits & (sign - 1));
-  return x.bits & sign ? -magnitude : magnitude;
+// The distance of two floating-point numbers in units in the last place, also across zero. Counted
+// in integers: the bits of an f64 do not fit into a double.
+double ulps_between(const Exact& x, const Exact& y) {
+  const std::uint64_t sign = std::uint64_t{1} << (8 * size_of(x.dtype) - 1);
+  const std::uint64_t a = x.bits & (sign - 1), b = y.bits & (sign - 1);
+  const bool same_sign = (x.bits & sign) == (y.bits & sign);
+  return static_cast<double>(same_sign ? std::max(a, b) - std::min(a, b) : a + b);
 }
 
 FirstDifference first_of(const Tensor& a, const Tensor& b) {
@@ -185,9 +186,13 @@ std::vector<std::string> keys_that_differ(Session& session, const std::string& a
     return train::to_json(train::RunFolder(session.runs().folder(run)).read_config());
   };
   std::vector<std::string> keys;
+  // Those of a section, such as schedule.decay_every, say how a run is trained.
+  const auto is_of_keeping = [](const std::string& key) {
+    return key.starts_with("log") ||
+           (key.ends_with("_every") && key.find('.') == std::string::npos);
+  };
   for (const ConfigRow& row : config_diff({config(a), config(b)}))
-    if (row.key.find("every") == std::string::npos && !row.key.starts_with("log"))
-      keys.push_back(row.key);
+    if (!is_of_keeping(row.key)) keys.push_back(row.key);
   return keys;
 }
 
@@ -208,7 +213,7 @@ std::optional<Difference> difference_of(const Tensor& a, const Tensor& b) {
     const double size = std::abs(x.value - y.value);
     if (std::isfinite(size)) d.largest = std::max(d.largest, size);
     if (is_floating(x.dtype) && !std::isnan(x.value) && !std::isnan(y.value))
-      d.largest_ulp = std::max(d.largest_ulp, std::abs(ordered(x) - ordered(y)));
+      d.largest_ulp = std::max(d.largest_ulp, ulps_between(x, y));
   }
   return d;
 }

@@ -20,6 +20,10 @@ TEST(Ticks, AreRoundAndCoverTheValues) {
   EXPECT_EQ(power_ticks(0.002, 30, 5), (Ticks{0.001, 0.01, 0.1, 1, 10, 100}));
   EXPECT_EQ(power_ticks(1, 1, 5), (Ticks{1, 10}));
   EXPECT_EQ(power_ticks(1e-10, 1, 5).size(), 6u);
+  // Ends that are ticks, though their quotients are rounded.
+  EXPECT_EQ(round_ticks(0.6, 1.2, 3).size(), 4u);
+  EXPECT_EQ(round_ticks(-1.2, -0.6, 3).size(), 4u);
+  EXPECT_EQ(round_ticks(0.3, 0.9, 3).size(), 5u);
 }
 
 TEST(Ticks, OfOddNumbersAreFewAndInOrder) {
@@ -52,10 +56,56 @@ TEST(Charts, LargerValuesAreHigherAndLaterOnesToTheRight) {
             1u);
 }
 
+TEST(Charts, EachTickHasItsNumberAndEachAxisItsLabel) {
+  Chart c = chart({{11'000, 1}, {12'000, 2}});
+  c.x_label = "step";
+  c.y_label = "loss";
+  const std::string html = to_html(c);
+  for (const char* part :
+       {"x=\"58.0\" y=\"256\" text-anchor=\"middle\">11000<",
+        "x=\"468.0\" y=\"256\" text-anchor=\"middle\">12000<", "y=\"244.0\" text-anchor=\"end\">1<",
+        "y=\"16.0\" text-anchor=\"end\">2<", "x=\"263\" y=\"274\" text-anchor=\"middle\">step<",
+        "rotate(-90)\" text-anchor=\"middle\">loss<", "aria-label=\"title\""})
+    EXPECT_EQ(count(html, part), 1u) << part << html;
+}
+
+// About eighty of a line; the last is one of them.
+TEST(Charts, SomePlacesTellTheirValues) {
+  std::vector<Point> points;
+  for (int i = 0; i <= 160; ++i) points.push_back({1'234'500.0 + i, 0.5 * i});
+  const std::string html = to_html(chart(points));
+  EXPECT_EQ(count(html, "class=\"hover\""), 55u);
+  EXPECT_EQ(count(html, "r=\"5\"><title>name: x 1234503, y 1.5<"), 1u);
+  EXPECT_EQ(count(html, "<title>name: x 1234660, y 80<"), 1u);
+}
+
+TEST(Charts, LinesBeyondTheColoursBeginAnew) {
+  Chart c = chart({{0, 1}, {1, 2}});
+  EXPECT_EQ(count(to_html(c), "legend"), 0u);
+  c.series.resize(9, c.series[0]);
+  const std::string html = to_html(c);
+  EXPECT_EQ(count(html, "<g class=\"c0\">"), 2u);
+  EXPECT_EQ(count(html, "<li><span class=\"c0\"></span>name</li>"), 2u);
+  EXPECT_EQ(count(html, "c8"), 0u);
+}
+
+TEST(Charts, FaintLinesAreBelowTheOthers) {
+  Chart c = chart({{0, 1}, {1, 2}});
+  c.series.push_back({"raw", {{0, 1}, {1, 2}}, true});
+  const std::string html = to_html(c);
+  EXPECT_LT(html.find("<g class=\"c1 faint\">"), html.find("<g class=\"c0\">"));
+  EXPECT_EQ(count(html, "<li><span class=\"c1 faint\"></span>raw</li>"), 1u);
+}
+
 TEST(Charts, ALineIsBrokenWhereAValueIsMissing) {
   const double nan = std::nan("");
   EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, 5}})), "M"), 2u);
-  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 0}, {2, 3}}, true)), "class=\"dot\""), 2u);
+  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 0}, {2, 3}}, true)), "class=\"dot\" cx="), 2u);
+  // What has a neighbour is no dot.
+  const std::string dots = to_html(chart({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, nan}}));
+  EXPECT_EQ(count(dots, "class=\"dot\""), 1u);
+  EXPECT_EQ(count(dots, "r=\"2.5\"><title>name: x 3, y 4<"), 1u);
+  EXPECT_EQ(count(to_html(chart({{0, 1e-5}, {1, 1}}, true)), "\"M58.0 240.0L468.0 12.0\""), 1u);
   EXPECT_NE(to_html(chart({{0, nan}})).find("No values to show"), std::string::npos);
   EXPECT_NE(to_html(chart({})).find("No values to show"), std::string::npos);
 }
@@ -65,6 +115,16 @@ TEST(Charts, AMarkerFarFromTheValuesIsWithinTheAxis) {
   EXPECT_EQ(to_html(c).find(">10</text>"), std::string::npos);
   c.y_marker = 10;
   EXPECT_NE(to_html(c).find(">10</text>"), std::string::npos);
+}
+
+TEST(Charts, AMarkerIsAtItsValue) {
+  Chart c = chart({{0, 1}, {1, 2}});
+  c.y_marker = 1.5;
+  c.y_marker_label = "half";
+  EXPECT_EQ(count(to_html(c),
+                  "<line class=\"marker\" x1=\"58\" x2=\"468\" y1=\"126.0\" "
+                  "y2=\"126.0\"><title>half</title>"),
+            1u);
 }
 
 TEST(Charts, TextIsEscaped) {

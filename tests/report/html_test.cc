@@ -28,6 +28,15 @@ TEST(Escaped, WhatIsNoTextIsReplaced) {
   EXPECT_EQ(escaped("\xC0\xAF"), r + r);          // longer than needed
   EXPECT_EQ(escaped("\xED\xA0\x80"), r + r + r);  // a surrogate
   EXPECT_EQ(escaped("\xF4\x90\x80\x80"), r + r + r + r);
+  EXPECT_EQ(escaped("\xE0\x9F\xBF"), r + r + r);
+  EXPECT_EQ(escaped("\xF0\x8F\xBF\xBF"), r + r + r + r);
+  EXPECT_EQ(escaped("\xF5\x80\x80\x80"), r + r + r + r);
+  EXPECT_EQ(escaped("\xE2(\xA1"), r + "(" + r);
+  EXPECT_EQ(escaped(std::string_view("\xE2\x82\xAC").substr(0, 2)), r + r);
+  // The first and the last that are well formed.
+  for (const char* text :
+       {"\xC2\x80", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"})
+    EXPECT_EQ(escaped(text), text);
 }
 
 std::vector<unsigned char> decoded(std::string_view base64) {
@@ -86,6 +95,7 @@ TEST(Png, HoldsThePixels) {
     at = end + 4;
   }
   EXPECT_EQ(types, "IHDR IDAT IEND ");
+  EXPECT_THROW(png_uri({}, 1), Error);
   EXPECT_THROW(png_uri(pixels, 0), Error);
   EXPECT_THROW(png_uri(pixels, 5), Error);
 }

@@ -31,6 +31,42 @@ TEST(AccessLog, KeepsABoundedNumberOfLines) {
   ::close(reader);
 }
 
+TEST(AccessLog, ALineHasEachNumberUnderItsName) {
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "log";
+  {
+    AccessLog log(path);
+    log.write({.client = "::1",
+               .method = "POST",
+               .target = "/\xc3\xa4",
+               .status = 404,
+               .request_bytes = 5,
+               .answer_bytes = 6,
+               .seconds = 0.0012345678,
+               .facts = {.model = "m", .queue_seconds = 0.25, .compute_seconds = 0.5, .rows = 3}});
+    log.write({"", "", "", 200});
+  }
+  std::ifstream file(path);
+  std::string first, second;
+  std::getline(file, first);
+  std::getline(file, second);
+  // After the time: "2026-11-25T16:22:56.123Z".
+  ASSERT_GT(first.size(), 35u);
+  EXPECT_EQ(first.substr(0, 9), R"({"time":")");
+  EXPECT_EQ(first.substr(32, 3), R"(Z",)");
+  EXPECT_EQ(first[28], '.');
+  EXPECT_EQ(
+      first.substr(35),
+      R"("client":"::1","method":"POST","target":"/\u00e4","status":404,"in":5,"out":6,)"
+      R"("seconds":0.001235,"model":"m","queue_seconds":0.25,"compute_seconds":0.5,"rows":3})");
+  EXPECT_EQ(second.substr(35), R"("client":"","method":"","target":"","status":200,"in":0,"out":0,)"
+                               R"("seconds":0.0})");
+  // Others on the machine may not read who asked what.
+  struct stat facts {};
+  ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0007, 0u);
+}
+
 // Those that wait when a server ends are written, and the next one goes on behind them.
 TEST(AccessLog, HasEveryLineOfEveryServer) {
   const limpid::testing::TemporaryFolder folder;

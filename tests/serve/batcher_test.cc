@@ -229,7 +229,10 @@ TEST(Batcher, AFullQueueTakesNoMore) {
   const auto lane = batcher.lane(behind(gate, echo));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
-  auto first = submit(batcher, lane, 1, 1), second = submit(batcher, lane, 2, 1);
+  auto first = submit(batcher, lane, 1, 1);
+  EXPECT_FALSE(batcher.full());
+  auto second = submit(batcher, lane, 2, 1);
+  EXPECT_TRUE(batcher.full());
   EXPECT_FALSE(
       batcher.submit(lane, {rows_from(3, 1)}, 1, std::make_shared<Ticket>(), [](const Result&) {}));
   gate.open.set_value();
@@ -316,6 +319,57 @@ TEST(Batcher, LongOnesAreNot) {
       noting_threads(threads, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }));
   for (std::int32_t i = 0; i < 20; ++i) submit(batcher, lane, i, 1).get();
   EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
+}
+
+// A round may be long: the batch that is full begins before wake().
+TEST(Batcher, AFullBatchBeginsAtOnce) {
+  Echo echo;
+  Batcher batcher({.max_batch = 2, .max_delay = std::chrono::hours(1)});
+  const auto lane = batcher.lane(echo.runner());
+  std::vector<std::promise<Result>> promises(2);
+  for (std::promise<Result>& promise : promises)
+    ASSERT_TRUE(
+        batcher.submit(lane, {rows_from(1, 1)}, 1, std::make_shared<Ticket>(),
+                       [&promise](Result result) { promise.set_value(std::move(result)); }));
+  for (std::promise<Result>& promise : promises)
+    EXPECT_EQ(promise.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  EXPECT_EQ(echo.batches, std::vector<std::int64_t>{2});
+}
+
+TEST(Batcher, ItsRowsAreCounted) {
+  std::vector<std::int64_t> counted;
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 8});
+  Batcher::Runner runner = behind(gate, echo);
+  runner.on_batch = [&](std::int64_t rows) { counted.push_back(rows); };
+  const auto lane = batcher.lane(runner);
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  auto first = submit(batcher, lane, 1, 3), second = submit(batcher, lane, 2, 2);
+  gate.open.set_value();
+  held.wait();
+  first.wait();
+  second.wait();
+  EXPECT_EQ(counted, (std::vector<std::int64_t>{1, 5}));
+}
+
+// A model owns its lane, and a job its model.
+TEST(Batcher, DropsTheModelsOfJobsThatWait) {
+  struct Served {
+    Echo echo;
+    std::shared_ptr<Batcher::Lane> lane;
+  };
+  std::weak_ptr<Served> left;
+  {
+    Batcher batcher({.max_batch = 100, .max_delay = std::chrono::hours(1)});
+    const auto model = std::make_shared<Served>();
+    left = model;
+    model->lane = batcher.lane(model->echo.runner());
+    ASSERT_TRUE(batcher.submit(model->lane, {rows_from(0, 1)}, 1, std::make_shared<Ticket>(),
+                               [model](const Result&) {}));
+  }
+  EXPECT_TRUE(left.expired());
 }
 
 TEST(Batcher, EndsWithJobsThatWait) {

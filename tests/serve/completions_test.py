@@ -157,7 +157,8 @@ class Answers(CompletionsTest):
         self.assertEqual(answer["usage"], {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12})
         models = self.server.get("/v1/models").json()
         self.assertEqual([model["id"] for model in models["data"]], ["charlm", "gpt", "llama"])
-        self.assertEqual(self.server.get("/v1/models/gpt").json()["object"], "model")
+        self.assertEqual(self.server.get("/v1/models/gpt").json(),
+                         {"id": "gpt", "object": "model", "created": 0, "owned_by": "limpid"})
         self.refused(self.server.get("/v1/models/net"), 404)
 
     def test_say_of_which_model_they_are(self):
@@ -184,6 +185,7 @@ class Answers(CompletionsTest):
         asked = {"model": "gpt", "prompt": "the", "max_tokens": 20}
         first, second = (self.server.post(PATH, asked).json() for _ in range(2))
         self.assertNotEqual(first["seed"], second["seed"])
+        self.assertLess(max(first["seed"], second["seed"]), 2**53)  # JavaScript reads no others exactly
         self.assertEqual(self.text(self.server, prompt="the", max_tokens=20, seed=first["seed"]), first["choices"][0]["text"])
 
     def test_a_negative_seed_counts_from_the_end(self):
@@ -333,7 +335,8 @@ class Answers(CompletionsTest):
                 (400, "max_tokens", {"max_tokens": 64}), (400, "max_tokens", {"max_tokens": -1}), (400, "prompt", {"prompt": "the " * 30}),
                 (400, "the prompt takes 40", {"prompt": ["the " * 10, "the"], "max_tokens": 30}),
                 (400, "prompt", {"prompt": []}), (400, "prompt", {"prompt": [[]]}), (400, "prompt", {"prompt": {"a": 1}}),
-                (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}),
+                (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}), (400, "stop", {"stop": "a" * 1025}),
+                (400, "max_tokens", {"model": "charlm", "max_tokens": 4097}),
                 (400, "logprobs", {"logprobs": True}), (400, "logprobs", {"logprobs": 21}), (400, "seed", {"seed": 0.5}),
                 (400, "stream", {"stream": 1}), (400, "stream_options", {"stream_options": []})):
             with self.subTest(asked=asked):
@@ -345,9 +348,26 @@ class Answers(CompletionsTest):
         self.refused(self.server.get(PATH), 405)
         self.refused(self.server.get("/v1/nothing"), 404)
         self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501, "no chat template")
+        self.assertEqual(self.server.post(PATH, {"model": "gpt", "stop": ["a" * 1024] * 16, "max_tokens": 0}).status, 200)
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
                                                  "best_of": 1, "suffix": None, "repetition_penalty": 1.0, "min_p": 0.0,
                                                  "ignore_eos": False, "max_tokens": 1}).status, 200)
+
+    def test_errors_have_openais_kinds(self):
+        def kind(answer):
+            return answer.status, answer.json()["error"]["type"], answer.json()["error"]["code"]
+
+        self.assertEqual(kind(self.server.post(PATH, {"model": "none"})), (404, "invalid_request_error", "not_found"))
+        self.assertEqual(kind(self.server.post(PATH, {"model": "gpt", "n": 0})), (400, "invalid_request_error", None))
+        self.assertEqual(kind(self.server.post(CHAT, {"model": "gpt", "messages": []})), (501, "server_error", None))
+        token = self.folder / "token"
+        token.write_text("correct-horse\n")
+        self.assertEqual(kind(self.serve(self.model, "--token-file", token).get("/v1/models")),
+                         (401, "invalid_request_error", "invalid_api_key"))
+
+    def test_say_when_they_were_made(self):
+        answer = self.server.post(PATH, {"model": "gpt", "max_tokens": 1}).json()
+        self.assertLess(abs(time.time() - answer["created"]), 600)
 
     def test_are_counted(self):
         self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
@@ -452,7 +472,8 @@ class Limits(CompletionsTest):
         server = self.serve(self.models["gpt"], "--access-log", path)
         answer = server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 20, "stream": True})
         self.assertEqual(server.stop(), 0)
-        self.assertEqual(json.loads(path.read_text().splitlines()[0])["out"], len(answer.body))
+        line = json.loads(path.read_text().splitlines()[0])
+        self.assertEqual((line["out"], line["rows"], line["model"]), (len(answer.body), 1, "gpt"))
 
     def test_those_that_left_are_in_the_queue_no_longer(self):
         server = self.long_server("--max-texts", "1")
@@ -669,6 +690,8 @@ class Chats(CompletionsTest):
                    "modalities": ["text"], "store": False, "service_tier": "default", "metadata": {"a": "b"},
                    "repetition_penalty": 1, "functions": None}
         self.assertEqual(self.ask(logprobs=False, max_tokens=1, **neutral).status, 200)
+        named = [{**MESSAGES[1], "name": "Ada"}]
+        self.assertEqual(self.ask(messages=named, max_tokens=1).status, 200)
 
     def test_say_which_templates_they_do_not_know(self):
         other = chat_folder(self.folder / "other", "{% block f %}{% endblock %}")

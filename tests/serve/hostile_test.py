@@ -149,6 +149,10 @@ CASES = [
     ("load is off", post(b"", target="/v2/repository/models/net/load"), [403]),
     ("unload is off", post(b"", target="/v2/repository/models/net/unload"), [403]),
     ("load of a path", post(b"", target="/v2/repository/models/..%2f..%2fetc/load"), [403]),
+    ("a version with more behind it", get("/v2/models/net/versions/1x"), [404]),
+    ("the repository itself", post(b"", target="/v2/repository"), [404]),
+    ("another repository", post(b"", target="/v2/repository/files/net/load"), [404]),
+    ("another action", post(b"", target="/v2/repository/models/net/reload"), [404]),
     # Lengths and codings.
     ("both lengths", chunked(b"0\r\n\r\n", "Content-Length: 5"), [400]),
     ("both, the other way round", post(b"0\r\n\r\n", "Transfer-Encoding: chunked"), [400]),
@@ -293,6 +297,7 @@ CASES = [
     ("a JSON length that overflows", binary(SIZED, b"12345678", 2**70), [400]),
     # Headers of ours.
     ("a deadline that is none", post(GOOD, "Limpid-Deadline-Ms: soon"), [400]),
+    ("a deadline with a unit", post(GOOD, "Limpid-Deadline-Ms: 100s"), [400]),
     ("a deadline of 0", post(GOOD, "Limpid-Deadline-Ms: 0"), [400]),
     ("a long deadline", post(GOOD, "Limpid-Deadline-Ms: 9000000000000000000"), [200]),
     ("a deadline that overflows", post(GOOD, "Limpid-Deadline-Ms: 99999999999999999999"), [400]),

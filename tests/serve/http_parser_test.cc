@@ -86,6 +86,47 @@ TEST(RequestReader, LimitsHoldToTheByte) {
       "chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
   EXPECT_EQ(status_of(chunks, {.body = 5}), 200);
   EXPECT_EQ(status_of(chunks, {.body = 4}), 413);
+  // Of a URL: 32 bytes are for what is around it.
+  const auto get = [](std::size_t size) {
+    return "GET /" + std::string(size - 1, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  };
+  EXPECT_EQ(status_of(get(28), {.url = 10}), 200);
+  EXPECT_EQ(status_of(get(29), {.url = 10}), 414);
+}
+
+TEST(RequestReader, WhatOtherClientsSendIsTaken) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n";
+  EXPECT_EQ(status_of(head + "X: a\tb\r\n\r\n"), 200);
+  EXPECT_EQ(status_of(head + "Content-Encoding: Identity\r\n\r\n"), 200);
+  EXPECT_EQ(status_of(head + "Content-Encoding: gzip\r\n\r\n"), 415);
+  EXPECT_EQ(status_of(head + "Expect: 100-Continue\r\n\r\n"), 200);
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\nHost: h\r\nHost: h\r\n\r\n"), 400);
+}
+
+// Each counts what is around its own chunks.
+TEST(RequestReader, AConnectionMayHaveManyBodies) {
+  std::string bytes;
+  for (int i = 0; i < 40; ++i)
+    bytes += "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3000\r\n\r\n" + std::string(3000, 'a');
+  EXPECT_EQ(requests_of(bytes, bytes.size()).size(), 40u);
+}
+
+// Readers of one thread hand the memory of small requests on.
+TEST(RequestReader, IdleConnectionsHoldNoMemory) {
+  const Limits limits;
+  std::string spare;
+  RequestReader reader(limits, &spare);
+  const auto take = [&](std::size_t size) {
+    reader.feed("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) +
+                "\r\n\r\n" + std::string(size, 'a'));
+    while (reader.advance() != State::kDone) {
+    }
+    return reader.take().body.size();
+  };
+  EXPECT_EQ(take(1000), 1000u);
+  EXPECT_GE(spare.capacity(), 1000u);
+  EXPECT_EQ(take(500'000), 500'000u);
+  EXPECT_LT(spare.capacity(), 500'000u);
 }
 
 // Such a request may come without a token.
@@ -116,6 +157,9 @@ TEST(RequestReader, ChunksAreNotMuchLargerThanTheirBody) {
   };
   EXPECT_EQ(status_of(chunks(100)), 200);
   EXPECT_EQ(status_of(chunks(1000)), 400);
+  std::string single = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 40'000; ++i) single += "1\r\na\r\n";
+  EXPECT_EQ(status_of(single + "0\r\n\r\n"), 200);
 }
 
 TEST(RequestReader, AClientMayWaitForContinue) {

@@ -9,8 +9,14 @@
 #include <limits>
 #include <string>
 
+#include "limpid/core/error.h"
 #include "limpid/core/half.h"
+#include "limpid/core/json.h"
+#include "limpid/inspect/promise.h"
+#include "limpid/serve/check_answer.h"
 #include "limpid/serve/http_error.h"
+#include "limpid/serve/receipt.h"
+#include "limpid/serve/write_again.h"
 
 namespace limpid::serve {
 namespace {
@@ -115,6 +121,163 @@ TEST(InferV2, EveryInputHasAsManyRows) {
   EXPECT_THROW(rows_of("3", "5,6"), HttpError);
   EXPECT_THROW(rows_of("3", "5"), HttpError);
   EXPECT_THROW(rows_of("3,4", "5,6,7"), HttpError);
+}
+
+InferRequest asked(const Signature& model, std::string_view shape, std::string_view data,
+                   const Limits& limits = {}) {
+  const std::string body =
+      fmt::format(R"({{"inputs":[{{"name":"x","datatype":"{}","shape":{},"data":{}}}]}})",
+                  v2_name(model.inputs[0].type.dtype), shape, data);
+  return parse_infer(model, body, std::nullopt, limits);
+}
+
+TEST(InferV2, NumbersBeyondTheirTypeAreRefused) {
+  EXPECT_NO_THROW(asked(echo_of(Dtype::kBf16), "[1]", "[3.39e38]"));
+  EXPECT_THROW(asked(echo_of(Dtype::kBf16), "[1]", "[3.4e38]"), HttpError);
+  EXPECT_NO_THROW(asked(echo_of(Dtype::kF16), "[1]", "[65519]"));
+  EXPECT_THROW(asked(echo_of(Dtype::kF16), "[1]", "[65520]"), HttpError);
+}
+
+TEST(InferV2, MoreNumbersThanTheShapeHasAreRefusedBeforeTheyAreStored) {
+  const Signature model{.name = "m", .inputs = {{"x", {Dtype::kF32, {2}}}}, .outputs = {}};
+  std::string many = "1";
+  for (int i = 0; i < 100'000; ++i) many += ",1";
+  for (const std::string& data : {"[[" + many + "]]", "[" + many + "]"}) {
+    try {
+      asked(model, "[2,2]", data);
+      ADD_FAILURE();
+    } catch (const HttpError& error) {
+      EXPECT_STREQ(error.what(), "inputs[0].data: expected 4 numbers for the shape [2, 2]");
+    }
+  }
+}
+
+TEST(InferV2, RowsAreLimitedAndCounted) {
+  Signature model = echo_of(Dtype::kF32);
+  model.outputs.push_back({"y", {Dtype::kI8, {3}}});
+  EXPECT_EQ(asked(model, "[2]", "[1,2]", {.rows = 2}).output_bytes, 2u * (4 + 3));
+  EXPECT_THROW(asked(model, "[2]", "[1,2]", {.rows = 1}), HttpError);
+  EXPECT_NO_THROW(asked(model, "[2]", "[1,2]", {.answer = 14}));
+  EXPECT_THROW(asked(model, "[2]", "[1,2]", {.answer = 13}), HttpError);
+}
+
+TEST(InferV2, AnAnswerSaysWhoseItIs) {
+  Signature model = echo_of(Dtype::kF32);
+  model.version = 3;
+  model.hash = 7;
+  model.outputs.push_back({"y", {Dtype::kF32, {}}});
+  InferRequest request = all_wanted();
+  request.id = "an id";
+  const std::vector<Tensor> outputs{Tensor::from<float>({1}, {1}), Tensor::from<float>({1}, {2})};
+  const Response response = infer_response(model, request, outputs, 9);
+  const Json body = Json::parse(response.body);
+  EXPECT_EQ(body.at("model_version").as_string(), "3");
+  EXPECT_EQ(body.at("id").as_string(), request.id);
+  for (const char* id : {"a\\b", "a\nb", "a\"b", "a\x7f"}) {
+    request.id = id;
+    EXPECT_EQ(Json::parse(infer_response(model, request, outputs, 9).body).at("id").as_string(),
+              id);
+  }
+  // Of all outputs, wanted or not.
+  EXPECT_EQ(body.at("outputs").size(), 1u);
+  EXPECT_EQ(response.headers,
+            (std::vector<Header>{
+                {"Limpid-Receipt",
+                 to_text({.model = 7, .input = 9, .output = hash_of_numbers(outputs)})}}));
+}
+
+TEST(InferV2, TheLengthOfTheJsonIsANumber) {
+  Request request;
+  EXPECT_FALSE(json_bytes_of(request));
+  const auto of = [&](const std::string& text) {
+    request.headers = {{"inference-header-content-length", text}};
+    return json_bytes_of(request);
+  };
+  EXPECT_EQ(of("12"), 12u);
+  for (const char* wrong : {"12x", "12 ", "", "-1", "+1", "99999999999999999999"})
+    EXPECT_THROW(of(wrong), HttpError) << wrong;
+}
+
+// What `limpid receipt` says of an answer whose only output is `there`, where `here` is right.
+std::string difference(const Tensor& here, const Tensor& there) {
+  const Signature model = echo_of(here.dtype());
+  Recomputed again{.signature = model, .outputs = {here}, .wanted = {{0, false}}, .receipt = {}};
+  try {
+    check_answer(
+        again,
+        infer_response(echo_of(there.dtype()), all_wanted(), std::vector<Tensor>{there}, 0).body,
+        std::nullopt);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CheckAnswer, NamesTheFirstDifferenceOfEveryType) {
+  const auto ends = [](const std::string& text, const std::string& end) {
+    return text.ends_with("no: element 1 of the output 'x' is " + end);
+  };
+  const auto halves = [](auto make) {
+    return std::pair(Tensor::generate<decltype(make(0.0))>(
+                         {2}, [&](auto out) { out[0] = make(1.0), out[1] = make(1.5); }),
+                     Tensor::generate<decltype(make(0.0))>(
+                         {2}, [&](auto out) { out[0] = make(1.0), out[1] = make(-2.0); }));
+  };
+  for (const auto& [here, there] :
+       {halves([](double x) { return x; }), halves([](double x) { return static_cast<float>(x); }),
+        halves([](double x) { return to_bf16(x); }), halves([](double x) { return to_f16(x); })}) {
+    EXPECT_TRUE(ends(difference(here, there), "1.5 here, the answer has -2"))
+        << v2_name(here.dtype());
+    EXPECT_EQ(difference(here, here), "");
+  }
+  const auto whole = [](auto a, auto b) {
+    using T = decltype(a);
+    return difference(Tensor::generate<T>({2}, [&](auto out) { out[0] = T{}, out[1] = a; }),
+                      Tensor::generate<T>({2}, [&](auto out) { out[0] = T{}, out[1] = b; }));
+  };
+  EXPECT_TRUE(ends(whole(std::int32_t{-7}, std::int32_t{8}), "-7 here, the answer has 8"));
+  EXPECT_TRUE(ends(whole(std::int64_t{-7}, std::int64_t{8}), "-7 here, the answer has 8"));
+  EXPECT_TRUE(ends(whole(std::int8_t{-7}, std::int8_t{8}), "-7 here, the answer has 8"));
+  EXPECT_TRUE(ends(whole(std::uint8_t{200}, std::uint8_t{8}), "200 here, the answer has 8"));
+  EXPECT_TRUE(ends(whole(true, false), "true here, the answer has false"));
+}
+
+TEST(CheckAnswer, HasTheRowsAndAnyNan) {
+  const Tensor two = Tensor::from<float>({2}, {1, 2}), three = Tensor::from<float>({3}, {1, 2, 3});
+  EXPECT_EQ(difference(two, three), "no: the output 'x' is f32[2] here, the answer has f32[3]");
+  const Tensor nan = Tensor::from<float>({1}, {std::bit_cast<float>(std::uint32_t{0xffc00001})});
+  EXPECT_EQ(difference(nan, Tensor::from<float>({1}, {std::nanf("")})), "");
+  const Recomputed again{
+      .signature = echo_of(Dtype::kF32), .outputs = {two}, .wanted = {{0, false}}, .receipt = {}};
+  for (const char* odd : {"", "{", "[]", R"({"outputs":[{"name":"y"}]})"}) {
+    try {
+      check_answer(again, odd, std::nullopt);
+      ADD_FAILURE() << odd;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kFormat);
+    }
+  }
+}
+
+TEST(CheckText, NamesWhatAnAnswerLacks) {
+  const Rewritten again{
+      .answer = Json::parse(R"({"choices":[{"text":"a"},{"text":"b","index":1}]})"), .receipt = {}};
+  const auto said = [&](const char* choices) {
+    try {
+      check_text(again, Json{{"choices", Json::parse(choices)}});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(R"([{"text":"a"},{"text":"b","index":1,"more":2}])"), "");
+  EXPECT_EQ(said(R"([{"text":"a"},{"text":"b"}])"),
+            "no: index of text 1 is 1 here, the answer has none");
+  EXPECT_EQ(said(R"([{"text":"a"},{"text":"c","index":1}])"),
+            "no: text of text 1 is \"b\" here, the answer has \"c\"");
+  EXPECT_TRUE(asks_for_text(Json::parse(R"({"model":"m"})")));
+  for (const char* other : {R"({"inputs":[],"model":"m"})", "{}", "[]", "1"})
+    EXPECT_FALSE(asks_for_text(Json::parse(other))) << other;
 }
 
 TEST(InferV2, AShapeAloneAllocatesNothing) {

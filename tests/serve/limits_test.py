@@ -82,7 +82,11 @@ class Limits(served.ServeTest):
         held = [server.connect() for _ in range(3)]
         self.assertEqual(served.exchange(held[2], "GET", "/health").status, 200)
         with server.connect() as connection:
-            self.assertIn(b"503 Service Unavailable", self.end_of(connection))
+            with connection.makefile("rb") as stream:
+                answer = served.read_answer(stream)
+                self.assertEqual((answer.status, answer.json()), (503, {"error": "too many connections"}))
+                self.assertEqual(answer.headers["retry-after"], "1")
+                self.assertEqual(stream.read(), b"")
         self.assertIn(b'limpid_requests_total{model="",code="503"} 1\n', served.exchange(held[2], "GET", "/metrics").body)
         for connection in held:
             connection.close()

@@ -34,6 +34,52 @@ TEST(Metrics, ATokensTimeIsThatBetweenTwo) {
   EXPECT_NE(text.find("limpid_token_seconds_count{model=\"m\"} 1\n"), std::string::npos) << text;
 }
 
+TEST(Metrics, ATextWithoutTokensHasNoTime) {
+  Metrics metrics;
+  metrics.text("m", {.prompt_tokens = 5, .tokens = 0, .first_token_seconds = 1e9});
+  metrics.text("m", {.prompt_tokens = 6, .tokens = 1, .first_token_seconds = 2});
+  const std::string text = metrics.text({});
+  for (const char* const line :
+       {"limpid_first_token_seconds_sum{model=\"m\"} 2\n",
+        "limpid_first_token_seconds_count{model=\"m\"} 1\n",
+        "limpid_prompt_tokens_total{model=\"m\"} 11\n", "limpid_tokens_total{model=\"m\"} 1\n",
+        "# TYPE limpid_tokens_total counter\n", "# TYPE limpid_token_seconds histogram\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST(Metrics, EachGaugeHasItsNumber) {
+  const std::string text = Metrics().text({.connections = 1,
+                                           .body_bytes = 2,
+                                           .answer_bytes = 3,
+                                           .queue = 4,
+                                           .log_lines_lost = 5,
+                                           .model_bytes = {{"m", 6}},
+                                           .languages = {{"m", {7, 8, 9}}}});
+  for (const char* const line :
+       {"limpid_connections 1\n", "limpid_body_bytes 2\n", "limpid_answer_bytes 3\n",
+        "limpid_queue_length 4\n", "limpid_log_lines_lost 5\n",
+        "limpid_model_bytes{model=\"m\"} 6\n", "limpid_cache_bytes{model=\"m\"} 7\n",
+        "limpid_texts{model=\"m\"} 8\n", "limpid_text_places{model=\"m\"} 9\n",
+        "# TYPE limpid_connections gauge\n"})
+    EXPECT_NE(text.find("\n" + std::string(line)), std::string::npos) << line << text;
+}
+
+// Quantiles that dashboards compute from them change with the bounds.
+TEST(Metrics, TimesAndRowsHaveTheirBounds) {
+  Metrics metrics;
+  metrics.request({.model = "m"}, 200, 3e-5);
+  metrics.batch("m", 16);
+  const std::string text = metrics.text({});
+  for (const char* const line : {"limpid_request_seconds_bucket{model=\"m\",le=\"1e-05\"} 0\n",
+                                 "limpid_request_seconds_bucket{model=\"m\",le=\"2.5e-05\"} 0\n",
+                                 "limpid_request_seconds_bucket{model=\"m\",le=\"5e-05\"} 1\n",
+                                 "limpid_request_seconds_bucket{model=\"m\",le=\"50\"} 1\n",
+                                 "limpid_batch_rows_bucket{model=\"m\",le=\"8\"} 0\n",
+                                 "limpid_batch_rows_bucket{model=\"m\",le=\"16\"} 1\n",
+                                 "limpid_batch_rows_bucket{model=\"m\",le=\"1024\"} 1\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
 TEST(Metrics, WaitingAndComputingAreTimedApart) {
   Metrics metrics;
   metrics.request({.model = "m", .queue_seconds = 1, .compute_seconds = 2}, 200, 4);
@@ -51,7 +97,9 @@ TEST(Receipt, ReadsBack) {
   EXPECT_EQ(parse_receipt(to_text(receipt)), receipt);
   for (const std::string& text :
        {std::string(), std::string("model="), to_text(receipt) + " ", to_text(receipt).substr(1),
-        "model=000000000000000g" + to_text(receipt).substr(22)})
+        "model=000000000000000g" + to_text(receipt).substr(22),
+        "modex" + to_text(receipt).substr(5), to_text(receipt).substr(0, 69),
+        to_text(receipt).replace(22, 9, "; inputs=")})
     EXPECT_THROW(parse_receipt(text), Error) << text;
 }
 

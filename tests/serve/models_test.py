@@ -52,6 +52,7 @@ class Folder(served.ServeTest):
     def test_models_come_change_and_leave(self):
         self.put("one.safetensors", self.network(2.0))
         (self.models / "notes.txt").write_text("no model")
+        self.put(".hidden.safetensors", self.network(2.0))
         server = self.start()
         self.assertEqual(self.index(server).keys(), {"one"})
         self.assertEqual(self.output_of(server, "one"), 2.0)

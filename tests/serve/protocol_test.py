@@ -18,7 +18,11 @@ class Protocol(served.ServeTest):
     def test_server_and_health(self):
         server = self.serve()
         self.assertEqual(server.get("/v2").json()["name"], "limpid")
-        self.assertIn("binary_tensor_data", server.get("/v2").json()["extensions"])
+        self.assertEqual(server.get("/v2").json()["extensions"], ["binary_tensor_data", "model_repository"])
+        version = self.output("--version").split()[-1]
+        self.assertEqual(server.get("/").json(), {"name": "limpid", "version": version})
+        self.assertEqual(server.get("/v2").json()["version"], version)
+        self.assertEqual(server.get("/metrics").headers["content-type"], "text/plain; version=0.0.4; charset=utf-8")
         self.assertEqual(server.get("/v2/health/live").json(), {"live": True})
         self.assertEqual(server.get("/v2/health/ready").json(), {"ready": True})
         self.assertEqual(server.get("/health").json(), {"status": "ok"})
@@ -155,6 +159,9 @@ class Protocol(served.ServeTest):
         answer = server.get("/v2/models/net/infer")
         self.refused(answer, 405)
         self.assertEqual(answer.headers["allow"], "POST")
+        answer = server.post("/health", b"")
+        self.refused(answer, 405)
+        self.assertEqual(answer.headers["allow"], "GET, HEAD")
 
     def test_a_head_has_the_length_of_its_body(self):
         server = self.serve()
@@ -191,6 +198,7 @@ class Repository(served.ServeTest):
         index = server.post("/v2/repository/index", b"").json()
         self.assertEqual([(m["name"], m["version"], m["state"]) for m in index],
                          [("b", "2", "READY"), ("b", "10", "READY"), ("net", "1", "READY")])
+        self.assertEqual(server.get("/v2/models").json(), {"models": ["b", "net"]})
         self.assertEqual(server.get("/v2/models/b").json()["versions"], ["2", "10"])
         self.assertEqual(server.get("/v2/models/b").json()["inputs"][0]["name"], "x")
 
@@ -214,6 +222,7 @@ class Repository(served.ServeTest):
         for neuron, part in (("layers.0", "LAYER:INDEX"), ("layers.9:0", "layers.9"), ("layers.0:99", "99")):
             request["parameters"]["neuron"] = neuron
             self.refused(server.post("/v2/models/net/trace", request), 400, part)
+        self.assertEqual((answer["model_name"], answer["model_version"]), ("net", "1"))
         self.refused(self.serve().post("/v2/models/net/trace", request), 403)
 
     def test_loading_is_off_unless_allowed(self):
@@ -223,6 +232,9 @@ class Repository(served.ServeTest):
         server = self.serve(self.model, "--allow-load")
         self.assertEqual(server.post("/v2/repository/models/net/unload", b"").status, 200)
         self.refused(server.post("/v2/models/net/infer", served.infer_json(ROWS)), 404)
+        self.assertEqual(server.get("/v2/models").json(), {"models": []})
+        self.assertNotIn("limpid_model_bytes{", server.get("/metrics").body.decode())
+        self.refused(server.post("/v2/repository/models/other/unload", b""), 404)
         self.assertEqual(server.post("/v2/repository/models/net/load", b"").status, 200)
         self.assertEqual(server.post("/v2/models/net/infer", served.infer_json(ROWS)).status, 200)
         self.refused(server.post("/v2/repository/models/other/load", b""), 404)
@@ -269,7 +281,8 @@ class Repository(served.ServeTest):
 class Starting(served.ServeTest):
     def test_what_cannot_be_served(self):
         self.assertIn("'net' already", self.error(1, "serve", self.model, self.model, "--port", "0"))
-        self.assertIn("VERSION", self.error(1, "serve", f"a@0={self.model}", "--port", "0"))
+        for version in ("0", "-1", "x", "1x", "", "9" * 30):
+            self.assertIn("VERSION", self.error(1, "serve", f"a@{version}={self.model}", "--port", "0"))
         self.error(1, "serve", self.folder / "none.safetensors", "--port", "0")
         self.assertIn("an IPv4 or IPv6 address", self.error(1, "serve", self.model, "--bind", "here", "--port", "0"))
         self.error(2, "serve", self.model, "--port", "65536")

@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "limpid/core/error.h"
 #include "limpid/serve/event_stream.h"
 #include "limpid/serve/server.h"
 
@@ -196,9 +197,40 @@ TEST(Stream, EventsHaveTheirLines) {
   const std::string answer = client.read_all();
   EXPECT_TRUE(has(answer, "\r\nContent-Type: text/event-stream\r\n")) << answer;
   EXPECT_TRUE(has(answer, "\r\nCache-Control: no-cache\r\n")) << answer;
+  EXPECT_TRUE(has(answer, "\r\nX-Accel-Buffering: no\r\n")) << answer;
   EXPECT_EQ(body_of(answer),
             "data: {\"a\": 1}\n\nevent: lines\ndata: x\ndata: y\ndata: z\ndata: \n\n:\n\ndata: \n\n"
             "id: 7\ndata: a\n\n");
+}
+
+TEST(Listening, APortHasOneServer) {
+  Metrics metrics;
+  AccessLog log("");
+  const auto handle = [](const Request&, const std::shared_ptr<Answer>&) {};
+  const Server first({.port = 0, .handle = handle}, metrics, log);
+  const std::string url = first.url();
+  EXPECT_TRUE(url.starts_with("http://127.0.0.1:")) << url;
+  const auto port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+  try {
+    const Server second({.port = port, .handle = handle}, metrics, log);
+    ADD_FAILURE() << url;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kIo);
+    EXPECT_NE(std::string(e.what()).find("listening on 127.0.0.1 port " + std::to_string(port)),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+TEST(Listening, AnAddressOfIpv6IsInBrackets) {
+  Metrics metrics;
+  AccessLog log("");
+  try {
+    const Server server({.address = "::1", .port = 0, .handle = {}}, metrics, log);
+    EXPECT_TRUE(server.url().starts_with("http://[::1]:")) << server.url();
+  } catch (const Error& e) {
+    GTEST_SKIP() << e.what();
+  }
 }
 
 // A producer on a thread of its own that never stops by itself.

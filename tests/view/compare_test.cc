@@ -5,8 +5,12 @@
 
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <limits>
 
+#include "limpid/core/error.h"
+#include "limpid/function/builder.h"
+#include "limpid/ops/ops.h"
 #include "limpid/view/whatif.h"
 #include "tests/view/trained.h"
 
@@ -73,6 +77,36 @@ TEST_F(ViewCompare, WhatOneModelHasAloneIsSaid) {
   EXPECT_TRUE(back.only_b.empty());
 }
 
+TEST_F(ViewCompare, ValuesOfOneModelAreNotComparedWithOthers) {
+  const auto added = [&](std::int64_t size, bool twice) {
+    OpenModel open{.name = "f"};
+    open.model.function = trace("f", {{"x", f32({size})}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{twice ? tanh(negate(in[0])) : negate(in[0])};
+    });
+    return Subject{.model = session_->add(std::move(open))->id,
+                   .input = InputSpec{
+                       InputSpec::Numbers{std::vector<double>(static_cast<std::size_t>(size), 1)}}};
+  };
+  const Subject two = added(2, false), three = added(3, false), more = added(2, true);
+  const Compared sizes = compare(*session_, two, three);
+  EXPECT_EQ(sizes.only_a, (std::vector<std::string>{"%x: f32[2]", "%0: f32[2]"}));
+  EXPECT_EQ(sizes.only_b, (std::vector<std::string>{"%x: f32[3]", "%0: f32[3]"}));
+  EXPECT_FALSE(sizes.first);
+  EXPECT_EQ(compare(*session_, two, three, 1).only_a.size(), 1u);
+  EXPECT_EQ(compare(*session_, more, two).only_a, std::vector<std::string>{"%1"});
+  EXPECT_EQ(compare(*session_, two, more).only_b, std::vector<std::string>{"%1"});
+  Subject other = two;
+  other.input = InputSpec{InputSpec::Numbers{{1, 2}}};
+  const Compared inputs = compare(*session_, two, other, 1);
+  EXPECT_EQ(inputs.values.size(), 1u);
+  const Json first = to_json(inputs).at("first");
+  EXPECT_EQ(first.at("where").as_string(), "value");
+  EXPECT_EQ(first.at("op").as_string(), "input");
+  EXPECT_EQ(first.at("index").dump(), "[1]");
+  EXPECT_EQ(first.at("b").at("value").as_number(), 2);
+  EXPECT_FALSE(to_json(inputs).at("same").as_bool());
+}
+
 TEST_F(ViewCompare, AModelIsItself) {
   EXPECT_TRUE(compare(*session_, subject_of("r0", 4), subject_of("r0", 4)).same());
   const Compared other = compare(*session_, subject_of("r0", 4), subject_of("r0", 5));
@@ -90,6 +124,7 @@ TEST_F(ViewCompare, AnEditPartsWhereItIs) {
   EXPECT_EQ(c.first->op, "relu");
   ASSERT_EQ(c.values.size(), 2u);
   EXPECT_EQ(c.values[0].differ, 8);
+  EXPECT_EQ(c.values[0].layer, "layers.0");
 }
 
 TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
@@ -99,11 +134,26 @@ TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
   ASSERT_TRUE(d);
   EXPECT_EQ(d->differ, 2);
   EXPECT_EQ(d->largest_ulp, 2);
+  const auto wide = difference_of(Tensor::scalar(1.0), Tensor::scalar(std::nextafter(1.0, 2.0)));
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->largest_ulp, 1);
   EXPECT_FALSE(difference_of(Tensor::scalar(1.0f), Tensor::scalar(1.0f)));
   const auto several =
       difference_of(Tensor::from<float>({3}, {1, 2, 3}), Tensor::from<float>({3}, {5, 2, 4}));
   ASSERT_TRUE(several);
   EXPECT_EQ(several->largest, 4);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const auto odd = difference_of(Tensor::from<float>({3}, {kInf, 1, std::nanf("")}),
+                                 Tensor::from<float>({3}, {1, 3, 1}));
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->differ, 3);
+  EXPECT_EQ(odd->largest, 2);
+  EXPECT_EQ(odd->largest_ulp, 0x40000000);
+  const auto whole =
+      difference_of(Tensor::from<std::int32_t>({1}, {7}), Tensor::from<std::int32_t>({1}, {-2}));
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->largest, 9);
+  EXPECT_EQ(whole->largest_ulp, 0);
   const auto zeros = difference_of(Tensor::scalar(0.0f), Tensor::scalar(-0.0f));
   ASSERT_TRUE(zeros);
   EXPECT_EQ(zeros->largest, 0);
@@ -140,6 +190,56 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
     EXPECT_EQ(g.difference, std::abs(loss("r1", g.step) - loss("r2", g.step)));
   EXPECT_GT(by_log.growth.back().difference, 0);
   EXPECT_FALSE(compare_runs(*session_, "r1", "r1", true).first_step);
+}
+
+// As the page shows them: some of many, and whether the gradients part before the losses.
+TEST_F(ViewCompare, StepsThatDifferAreShown) {
+  const auto logged = [&](const char* name, double norm, double loss) {
+    std::filesystem::copy(folder_ / "moons", folder_ / name,
+                          std::filesystem::copy_options::recursive);
+    std::ofstream file(folder_ / name / "log.jsonl", std::ios::app);
+    file << train::to_json_line(train::StepEvent{29, 5, 0.5, 0.1, norm});
+    for (std::int64_t step = 30; step < 630; ++step)
+      file << train::to_json_line(train::StepEvent{step, 5, loss, 0.1, 1});
+    file.close();
+    return session_->runs().add(folder_ / name);
+  };
+  const std::string a = logged("a", 3, 1), b = logged("b", 4, 1.5);
+  const ComparedRuns c = compare_runs(*session_, a, b, false);
+  EXPECT_EQ(c.compared, 629);
+  EXPECT_EQ(c.first_step, 29);
+  EXPECT_EQ(c.what, "gradient_norm");
+  EXPECT_EQ(c.a->value, 3);
+  EXPECT_EQ(c.b->value, 4);
+  ASSERT_EQ(c.growth.size(), 512u);
+  EXPECT_EQ(c.growth[0].step, 29);
+  EXPECT_EQ(c.growth[0].difference, 0);
+  EXPECT_GT(c.growth.back().step, 620);
+  EXPECT_EQ(c.growth.back().difference, 0.5);
+  const Json json = to_json(c);
+  EXPECT_FALSE(json.at("same").as_bool());
+  EXPECT_EQ(json.at("first_step").as_integer(), 29);
+  EXPECT_EQ(json.at("b").at("value").as_number(), 4);
+  const Json same = to_json(compare_runs(*session_, a, a, false));
+  EXPECT_TRUE(same.at("same").as_bool());
+  EXPECT_TRUE(same.at("first_step").is_null());
+  EXPECT_TRUE(same.at("a").is_null());
+}
+
+// Other keys say how a run is kept.
+TEST_F(ViewCompare, RunsOfOtherSchedulesDiffer) {
+  train::TrainConfig a = moons_config(), b = moons_config();
+  a.schedule = b.schedule = "step";
+  a.decay_every = 2;
+  b.decay_every = 3;
+  b.checkpoint_every = 2;
+  b.probe_every = 3;
+  for (const auto& [name, config] : {std::pair{"a", a}, std::pair{"b", b}}) {
+    train::Run(config, {.folder = folder_ / name}).train();
+    session_->runs().add(folder_ / name);
+  }
+  EXPECT_EQ(compare_runs(*session_, "r1", "r2", false).keys,
+            std::vector<std::string>{"schedule.decay_every"});
 }
 
 TEST_F(ViewCompare, RunsMayHaveNoStepInBothLogs) {
@@ -187,6 +287,30 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_FALSE(edit_text(*session_, variant).command);
   edited.changes.push_back({.edit = {.at = "%1", .change = Edit::Patch{}}, .patch = edited.input});
   EXPECT_FALSE(edit_text(*session_, edited).command);
+  EXPECT_NE(keep(*session_, edited, "patched")->hash, kept->hash);
+  // Without an input, or with numbers.
+  Subject bare{.model = "r0", .changes = {{.edit = parse_edit("%1[5] = 0")}}};
+  const std::string trace = "limpid trace '" + (folder_ / "moons").string() + "'";
+  EXPECT_EQ(edit_text(*session_, bare).command, trace + " --edit '%1[5] = 0'");
+  bare.input = InputSpec{InputSpec::Numbers{{0.5, -2}}};
+  EXPECT_EQ(edit_text(*session_, bare).command, trace + " --values '0.5,-2' --edit '%1[5] = 0'");
+  bare.input.reset();
+  bare.changes.push_back(edited.changes.back());
+  EXPECT_THROW(edit_text(*session_, bare), Error);
+  EXPECT_THROW(keep(*session_, edited, ""), Error);
+  EXPECT_THROW(keep(*session_, edited, std::string(201, 'a')), Error);
+  EXPECT_EQ(keep(*session_, edited, std::string(200, 'a'))->name.size(), 200u);
+}
+
+// The tool has it under its name.
+TEST_F(ViewCompare, ADroppedModelsCommandHasItsName) {
+  OpenModel open{.name = "my net.safetensors", .origin = Origin::kDropped};
+  open.model = session_->model("r0")->model;
+  const Subject dropped{.model = session_->add(std::move(open))->id,
+                        .input = InputSpec{InputSpec::Numbers{{1, 2}}},
+                        .changes = {{.edit = parse_edit("%1[5] = 0")}}};
+  EXPECT_EQ(edit_text(*session_, dropped).command,
+            "limpid trace 'my net.safetensors' --values '1,2' --edit '%1[5] = 0'");
 }
 
 TEST_F(ViewCompare, AnEditsTextQuotesThePath) {

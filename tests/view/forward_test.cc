@@ -93,6 +93,17 @@ TEST_F(ViewForward, ExamplesAreOfThePartThatIsAskedFor) {
   }
 }
 
+// More of them than are kept.
+TEST_F(ViewForward, EachDataSetHasItsOwnExamples) {
+  const auto open = session_->model("r0");
+  for (int again = 0; again < 2; ++again)
+    for (int seed = 1; seed <= 18; ++seed) {
+      const std::string spec = fmt::format("moons:{},count=10", seed);
+      EXPECT_TRUE(
+          session_->examples(*open, spec, "train")->inputs.same_bits(load_data(spec).train.inputs));
+    }
+}
+
 TEST_F(ViewForward, ExamplesToBrowseHaveTheirOwnTargets) {
   const auto open = session_->model("r0");
   const auto data = session_->examples(*open, open->data, "train");
@@ -330,6 +341,40 @@ TEST_F(ViewForward, GraphHasEveryOpAndItsLayers) {
   EXPECT_THROW(graph_of_body(open->model.function, 3, 100), Error);
 }
 
+TEST_F(ViewForward, AGraphSaysWhatIsWhere) {
+  const auto open = session_->model("r0");
+  const Function& f = open->model.function;
+  const Graph g = graph_of(f, open->model.params, 100);
+  const auto inputs = static_cast<std::int64_t>(f.inputs().size());
+  for (std::size_t i = 0; i < f.inputs().size(); ++i)
+    EXPECT_EQ(g.values[i].kind, open->model.params.find(f.inputs()[i].name)
+                                    ? Graph::Kind::kParameter
+                                    : Graph::Kind::kInput);
+  for (std::size_t n = 0; n < g.nodes.size(); ++n)
+    for (const std::int64_t id : g.nodes[n].outputs)
+      EXPECT_EQ(g.values[static_cast<std::size_t>(id)].node, static_cast<std::int64_t>(n));
+  for (const Graph::Edge& e : g.edges)
+    EXPECT_EQ(e.from,
+              e.value < inputs ? -1 - e.value : g.values[static_cast<std::size_t>(e.value)].node);
+  EXPECT_EQ(g.nodes[0].multiply_adds, 16);
+  EXPECT_TRUE(g.nodes[0].body);
+  const Json groups = to_json(g).at("groups");
+  EXPECT_EQ(groups.at("name").dump(), R"(["layers","layers.0","layers.1"])");
+  EXPECT_EQ(groups.at("kind").dump(), R"(["block","layer","layer"])");
+}
+
+TEST_F(ViewForward, ASessionShowsNoMoreThanItsLimits) {
+  Session few({.paths = {(folder_ / "moons").string()}, .limits = {.values = 3}});
+  for (const ForwardRow& row : forward(few, {.subject = example(4)}).rows)
+    EXPECT_LE(row.values->elements.elements(), 3);
+  for (const GradientRow& row : gradient(few, {.subject = example(4)}).rows)
+    EXPECT_LE(row.values->elements.elements(), 3);
+  EXPECT_EQ(show_examples(few, {.model = "r0", .count = 10}).examples.size(), 1u);
+  const Json edits = Json::parse(R"([{"at": "%1", "set": 1}, {"at": "%1", "set": 2}])");
+  EXPECT_EQ(changes_from_json(JsonView(edits), {.edits = 2}).size(), 2u);
+  EXPECT_THROW(changes_from_json(JsonView(edits), {.edits = 1}), Error);
+}
+
 // As from an ONNX file. An op of two layers is of the one that it takes first.
 TEST(ViewGraph, WithoutScopesLayersAreThoseOfParameters) {
   const Tensor zeros = Tensor::zeros(f32({4}));
@@ -430,9 +475,9 @@ TEST_F(ViewForward, NumbersFitTheInputsDtype) {
     });
     const std::string id = session_->add(std::move(open))->id;
     const Subject subject{id, InputSpec{InputSpec::Numbers{{number}}}};
-    const Forward f = forward(*session_, {.subject = subject, .only = {"%0"}});
+    const Forward f = forward(*session_, {.subject = subject});
     session_->close(id);
-    return f.rows.at(0).values->elements.values<double>()[0];
+    return f.spoken.outputs.at(0).values.elements.values<double>()[0];
   };
   EXPECT_EQ(of(Dtype::kI8, -128), -128);
   EXPECT_EQ(of(Dtype::kU8, 255), 255);
@@ -442,6 +487,154 @@ TEST_F(ViewForward, NumbersFitTheInputsDtype) {
   EXPECT_THROW(of(Dtype::kU8, -1), Error);
   EXPECT_THROW(of(Dtype::kI32, 2147483648), Error);
   EXPECT_THROW(of(Dtype::kI32, 1.5), Error);
+  EXPECT_EQ(of(Dtype::kF64, 0.1), 0.1);
+  EXPECT_EQ(of(Dtype::kBf16, 0.1), 0.10009765625);
+  EXPECT_EQ(of(Dtype::kF16, 0.1), 0.0999755859375);
+  EXPECT_EQ(of(Dtype::kI64, 9007199254740992), 9007199254740992);
+  EXPECT_THROW(of(Dtype::kI64, 9007199254740994), Error);
+  EXPECT_EQ(of(Dtype::kBool, 1), 1);
+  EXPECT_THROW(of(Dtype::kBool, 2), Error);
+}
+
+TEST_F(ViewForward, InputsComeByTheirNames) {
+  OpenModel open{.name = "two"};
+  open.model.function =
+      trace("two", {{"x", f32({2})}, {"y", f32({2})}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] - in[1]}; });
+  const std::string id = session_->add(std::move(open))->id;
+  const auto asked = [&](const std::string& tensors) {
+    return Json::parse(answer(
+        *session_, "forward",
+        R"({"model": ")" + id + R"(", "input": {"tensors": )" + tensors + R"(}, "only": ["%0"]})"));
+  };
+  const Json said = asked(R"({"y": {"values": [1, 2]}, "x": {"values": [5, 7]}})");
+  EXPECT_EQ(said.at("rows").size(), 1u);
+  EXPECT_EQ(said.at("rows").at(0).at("values").at("values").dump(), "[4.0,5.0]");
+  EXPECT_THROW(asked(R"({"y": {"values": [1, 2]}})"), Error);
+  EXPECT_THROW(asked(R"({"y": {"values": [1, 2]}, "x": {"values": [5]}})"), Error);
+}
+
+TEST_F(ViewForward, WhatFitsNoModelIsRefused) {
+  const auto refused = [&](const Subject& subject, const std::string& why) {
+    try {
+      forward(*session_, {.subject = subject});
+      ADD_FAILURE() << why;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
+    }
+  };
+  refused({.model = "r0", .input = InputSpec{InputSpec::Example{.data = "digits:1,count=10"}}},
+          "the model takes");
+  const std::vector<std::byte> npz = serialize_npz({{"a", Tensor::from<float>({2}, {1, 2})}});
+  const auto tensors = session_->open("b.npz", npz);
+  refused({.model = tensors->id, .input = InputSpec{InputSpec::Numbers{{1, 2}}}},
+          "tensors but no function");
+  EXPECT_THROW(session_->examples(*tensors, "", "test"), Error);
+  EXPECT_TRUE(session_->examples(*tensors, "moons:3,count=200", "test")
+                  ->inputs.same_bits(load_data("moons:3,count=200").test.inputs));
+  EXPECT_THROW(show_examples(*session_, {.model = "r0", .first = -1}), Error);
+  EXPECT_THROW(show_examples(*session_, {.model = "r0", .count = -1}), Error);
+}
+
+TEST_F(ViewForward, AGraphShowsItsEdits) {
+  const auto ops = [&](const std::string& edits) {
+    return Json::parse(answer(*session_, "graph", R"({"model": "r0", "edits": )" + edits + "}"))
+        .at("nodes")
+        .at("op")
+        .size();
+  };
+  EXPECT_EQ(ops("[]"), 3u);
+  EXPECT_GT(ops(R"([{"at": "%1", "scale": 2}])"), 3u);
+  EXPECT_THROW(ops(R"([{"at": "%1", "patch": {"index": 1}}])"), Error);
+}
+
+TEST_F(ViewForward, ARegressionHasNoClass) {
+  train::TrainConfig config = moons_config();
+  config.data = "sine:1,count=100";
+  train::Run(config, {.folder = folder_ / "sine"}).train();
+  session_->runs().add(folder_ / "sine");
+  Subject third = example(3);
+  third.model = "r1";
+  const Forward f = forward(*session_, {.subject = third});
+  EXPECT_FALSE(f.spoken.chosen);
+  EXPECT_TRUE(f.spoken.probabilities.empty());
+  ASSERT_TRUE(f.example);
+  EXPECT_EQ(f.example->target.size(), 1u);
+  const Json said = to_json(f);
+  EXPECT_TRUE(said.at("input").at("label").is_null());
+  EXPECT_FALSE(said.at("answer").contains("class"));
+  EXPECT_FALSE(said.at("answer").contains("probabilities"));
+  const Json shown = to_json(show_examples(*session_, {.model = "r1", .first = 3}));
+  EXPECT_TRUE(shown.at("examples").at(0).at("label").is_null());
+  EXPECT_TRUE(shown.at("classes").is_null());
+  EXPECT_TRUE(shown.at("picture").is_null());
+  // The target may be said.
+  const Gradients own = gradient(*session_, {.subject = third});
+  const Gradients same = gradient(*session_, {.subject = third, .target = f.example->target});
+  EXPECT_EQ(to_json(own).dump(), to_json(same).dump());
+  EXPECT_NE(gradient(*session_, {.subject = third, .target = {{9}}}).value, own.value);
+  EXPECT_THROW(gradient(*session_, {.subject = third, .target = {{1, 2}}}), Error);
+}
+
+// Whatever its outputs are.
+TEST_F(ViewForward, LabelsHaveProbabilitiesAndEqualTokensTheirOrder) {
+  const auto spoken = [&](const std::string& task, const std::vector<double>& numbers) {
+    OpenModel open{.name = task};
+    open.model.function = trace("f", {{"x", f32({3})}}, [](std::span<const Value> in) {
+      return std::vector<Value>{in[0] + in[0]};
+    });
+    open.model.config = R"({"data": {"task": ")" + task + R"(", "class_names": ["a", "b", "c"]}})";
+    const std::string id = session_->add(std::move(open))->id;
+    return forward(*session_, {.subject = {id, InputSpec{InputSpec::Numbers{numbers}}}}).spoken;
+  };
+  const Spoken labels = spoken("multilabel", {0, 0, 1000});
+  EXPECT_EQ(labels.probabilities, (std::vector<float>{0.5, 0.5, 1}));
+  EXPECT_FALSE(labels.chosen);
+  const Spoken one = spoken("classification", {0, 7, 7});
+  EXPECT_EQ(one.chosen, 1);
+  EXPECT_EQ(one.label, "b");
+  const Spoken tokens = spoken("next_token", {1, 2, 2});
+  ASSERT_EQ(tokens.likeliest.size(), 3u);
+  EXPECT_EQ(tokens.likeliest[0].first, 1);
+  EXPECT_EQ(tokens.likeliest[1].first, 2);
+}
+
+TEST_F(ViewForward, AGradientIsOfTheOutputAndTheValuesThatAreNamed) {
+  OpenModel open{.name = "named"};
+  const Function f = trace("f", {{"x", {Dtype::kF64, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * floor(in[0]), in[0] * in[0], cast(in[0], Dtype::kI32)};
+  });
+  Function::Parts parts{f.name(), f.inputs(), f.nodes(), f.outputs(), f.types()};
+  const char* const names[] = {"a", "b", "c"};
+  for (std::size_t i = 0; i < 3; ++i) parts.outputs[i].name = names[i];
+  open.model.function = Function(std::move(parts));
+  const std::string id = session_->add(std::move(open))->id;
+  const auto of = [&](const std::string& output, std::int64_t element = 0) {
+    return gradient(*session_, {.subject = {id, InputSpec{InputSpec::Named{{{"x", {3, 5}}}}}},
+                                .output = element,
+                                .name = output,
+                                .only = {"%x"}});
+  };
+  const Gradients whole = of("a");
+  ASSERT_EQ(whole.rows.size(), 1u);
+  EXPECT_TRUE(whole.rows[0].values->elements.same_bits(Tensor::from<double>({2}, {3, 0})));
+  // No gradient flows back through a floor.
+  const auto& from = whole.rows[0].from;
+  EXPECT_TRUE(std::any_of(from.begin(), from.end(),
+                          [](const auto& user) { return user.rule.starts_with("none: "); }));
+  EXPECT_TRUE(of("b", 1).rows.at(0).values->elements.same_bits(Tensor::from<double>({2}, {0, 10})));
+  EXPECT_THROW(of("d"), Error);
+  EXPECT_THROW(of("a", -1), Error);
+  EXPECT_THROW(of("c"), Error);
+  const auto loss = [&](const std::optional<std::vector<double>>& target) {
+    return gradient(*session_,
+                    {.subject = {"r0", InputSpec{InputSpec::Numbers{{3, 5}}}}, .target = target});
+  };
+  EXPECT_NO_THROW(loss({{1}}));
+  for (const std::vector<double>& wrong :
+       {std::vector<double>{0.5}, std::vector<double>{-1}, std::vector<double>{0, 1}})
+    EXPECT_THROW(loss(wrong), Error);
+  EXPECT_THROW(loss({}), Error);
 }
 
 TEST_F(ViewForward, AModelIsDescribed) {
@@ -472,12 +665,17 @@ TEST_F(ViewForward, WhatIsNamedStaysOpenAndTheRestIsBounded) {
   Session session({.paths = {path}, .data = {table}, .limits = {.models = 2}});
   EXPECT_THROW(session.close("m0"), Error);
   EXPECT_EQ(session.model("m0")->origin, Origin::kNamed);
+  EXPECT_EQ(session.model("m0")->data, table);
   for (int i = 0; i < 2; ++i)
     session.add({.origin = Origin::kDropped, .model = session.model("m0")->model});
   EXPECT_THROW(session.add({.origin = Origin::kDropped}), Error);
   session.close("m1");
   EXPECT_NO_THROW(session.add({.origin = Origin::kDropped}));
+  EXPECT_THROW(session.close("m99"), Error);
   EXPECT_NO_THROW(session.check_data(table));
+  EXPECT_NO_THROW(session.check_data("moons:1,count=100000"));
+  EXPECT_THROW(session.check_data("moons:1,count=100001"), Error);
+  EXPECT_THROW(session.check_data("moons:1,count=18446744073709551617"), Error);
   EXPECT_THROW(session.check_data("csv:" + path + ",target=b"), Error);
 }
 
@@ -506,6 +704,10 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
     }
   }
   EXPECT_EQ(session_->models().size(), 4u);
+  Session small({.limits = {.file = bytes.size()}});
+  EXPECT_NO_THROW(small.open("a.safetensors", bytes));
+  Session smaller({.limits = {.file = bytes.size() - 1}});
+  EXPECT_THROW(smaller.open("a.safetensors", bytes), Error);
   session_->close("m0");
   EXPECT_THROW(session_->model("m0"), Error);
 }

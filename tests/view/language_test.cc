@@ -10,7 +10,9 @@
 #include "limpid/core/error.h"
 #include "limpid/data/generate.h"
 #include "limpid/view/api.h"
+#include "limpid/view/data.h"
 #include "limpid/view/forward.h"
+#include "limpid/view/whatif.h"
 #include "tests/view/trained.h"
 
 namespace limpid::view {
@@ -62,9 +64,21 @@ TEST_F(ViewLanguage, TheLastBlockSaysWhatTheModelSays) {
   EXPECT_EQ(guess.token.id, l.next.front().token.id);
   EXPECT_NEAR(guess.probability, l.next.front().probability, 1e-6);
   EXPECT_EQ(l.blocks[0].norms.size(), 8u);
+  EXPECT_EQ(language(*session_, {.subject = text("to be or"), .most = 3}).next.size(), 3u);
   // The forward pass says the same.
   const Forward f = forward(*session_, {.subject = text("to be or")});
   EXPECT_EQ(*f.spoken.chosen, l.next.front().token.id);
+  // The stream after a block is its last sum.
+  const auto last = std::find_if(f.rows.rbegin(), f.rows.rend(), [](const ForwardRow& row) {
+    return row.trace.layer == "layers.1" && row.trace.op == "add";
+  });
+  ASSERT_NE(last, f.rows.rend());
+  for (std::size_t t = 0; t < 8; ++t) {
+    double squares = 0;
+    for (const float x : last->values->elements.values<float>().subspan(16 * t, 16))
+      squares += static_cast<double>(x) * static_cast<double>(x);
+    EXPECT_NEAR(l.blocks[2].norms[t], std::sqrt(squares), 1e-9);
+  }
 }
 
 TEST_F(ViewLanguage, TheLensIsOnTheLastTokens) {
@@ -121,6 +135,65 @@ TEST_F(ViewLanguage, ExamplesAreThoseOfTheRun) {
   EXPECT_EQ(session_->examples(*open, open->data, "train")->input_type().shape, (Shape{16}));
 }
 
+TEST_F(ViewLanguage, AnExampleIsItsTokens) {
+  const auto data =
+      session_->examples(*session_->model("r1"), session_->runs().data("r1"), "train");
+  const Subject third{
+      .model = "r1",
+      .input = InputSpec{InputSpec::Example{.data = "", .part = "train", .index = 3}}};
+  const Tensor inputs = data->inputs_of(3, 1);
+  const auto tokens = inputs.values<std::int32_t>();
+  const Language l = language(*session_, {.subject = third});
+  ASSERT_EQ(l.tokens.size(), 16u);
+  std::string text;
+  for (std::size_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(l.tokens[i].id, tokens[i]);
+    text += l.tokens[i].text;
+  }
+  const Json shown =
+      to_json(show_examples(*session_, {.model = "r1", .part = "train", .first = 3}));
+  EXPECT_EQ(shown.at("examples").at(0).at("text").as_string(), text);
+  EXPECT_TRUE(shown.at("picture").is_null());
+  EXPECT_TRUE(shown.at("classes").is_null());
+}
+
+TEST_F(ViewLanguage, ATextIsShownAsItsTokens) {
+  const Json said = Json::parse(answer(*session_, "tokens", R"({"model": "r1", "text": "to be"})"));
+  EXPECT_EQ(said.at("context").as_integer(), 16);
+  std::string text;
+  for (const Json& token : said.at("tokens").elements()) text += token.at("text").as_string();
+  EXPECT_EQ(text, "to be");
+}
+
+// One of a hidden layer, without a transformer's blocks and caches.
+TEST_F(ViewLanguage, AModelWithoutAttentionGoesOnForEver) {
+  train::TrainConfig config;
+  config.data = "text:" + (folder_ / "text.txt").string();
+  config.context = 6;
+  config.embedding = 4;
+  config.hidden = {8};
+  config.steps = 5;
+  train::Run(config, {.folder = folder_ / "charlm"}).train();
+  session_->runs().add(folder_ / "charlm");
+  const Subject said{.model = "r2", .input = InputSpec{InputSpec::Text{"to be "}}};
+  const Language l = language(*session_, {.subject = said});
+  EXPECT_TRUE(l.blocks.empty());
+  EXPECT_TRUE(l.attention.empty());
+  EXPECT_FALSE(l.next.empty());
+  EXPECT_EQ(l.cache.capacity, 0);
+  EXPECT_EQ(l.cache.bytes, 0);
+  EXPECT_EQ(context_of(session_->model("r2")->model), 0);
+  const Generated all = generate(*session_, {.model = "r2", .text = "to be ", .count = 40}, 0);
+  EXPECT_EQ(all.added, 40u);
+}
+
+TEST_F(ViewLanguage, ATextsCommandHasItsPrompt) {
+  Subject edited = text("to be");
+  edited.changes.push_back({.edit = parse_edit("%0 += 1")});
+  EXPECT_EQ(edit_text(*session_, edited).command,
+            "limpid trace '" + (folder_ / "gpt").string() + "' --prompt 'to be' --edit '%0 += 1'");
+}
+
 TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {
   const Language l = language(*session_, {.subject = text("to be"), .lens = 0});
   ASSERT_EQ(l.attention.size(), 2u);
@@ -149,6 +222,8 @@ TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {
     }
   EXPECT_THROW(attention_of(*session_, text("to be"), 2, 0), Error);
   EXPECT_THROW(attention_of(*session_, text("to be"), 0, 2), Error);
+  EXPECT_THROW(attention_of(*session_, text("to be"), -1, 0), Error);
+  EXPECT_THROW(attention_of(*session_, text("to be"), 0, -1), Error);
 }
 
 TEST_F(ViewLanguage, OneTokenAtATimeIsTheTextOfGenerate) {
@@ -249,6 +324,8 @@ TEST_F(ViewLanguage, RefusesWhatIsNoText) {
   EXPECT_THROW(language(*session_, {.subject = text("to"), .sampling = {.top_p = 0}}), Error);
   GenerateRequest request{.model = "r1", .tokens = {99}};
   EXPECT_THROW(generate(*session_, request, 0), Error);
+  EXPECT_THROW(generate(*session_, {.model = "r1", .text = "to", .count = -1}, 0), Error);
+  EXPECT_THROW(generate(*session_, {.model = "r1", .text = ""}, 0), Error);
 }
 
 }  // namespace

@@ -48,9 +48,22 @@ TEST(ViewNumbers, BitsOfEveryDtype) {
   EXPECT_EQ(hex_of(exact_at(Tensor::from<std::int32_t>({1}, {-1}), 0)), "ffffffff");
   EXPECT_EQ(hex_of(exact_at(Tensor::from<std::int8_t>({1}, {-1}), 0)), "ff");
   EXPECT_EQ(hex_of(exact_at(Tensor::from<bool>({1}, {true}), 0)), "01");
+  EXPECT_EQ(hex_of(exact_at(Tensor::from<std::int64_t>({1}, {-2}), 0)), "fffffffffffffffe");
+  EXPECT_EQ(exact_at(Tensor::from<std::int64_t>({2}, {0, -2}), 1).value, -2);
+  EXPECT_EQ(hex_of(exact_at(Tensor::from<std::uint8_t>({1}, {200}), 0)), "c8");
+  EXPECT_EQ(exact_at(Tensor::from<std::uint8_t>({1}, {200}), 0).value, 200);
+  EXPECT_EQ(exact_at(Tensor::from<Bf16>({1}, {to_bf16(1.5f)}), 0).value, 1.5);
+  EXPECT_EQ(exact_at(Tensor::from<F16>({1}, {to_f16(1.5f)}), 0).value, 1.5);
   EXPECT_EQ(hex_of(exact_of(1, Dtype::kF32)), "3f800000");
+  EXPECT_EQ(hex_of(exact_of(1.5, Dtype::kBf16)), "3fc0");
+  EXPECT_EQ(hex_of(exact_of(1.5, Dtype::kF16)), "3e00");
   EXPECT_EQ(hex_of(exact_of(-1, Dtype::kI8)), "ff");
   EXPECT_THROW(exact_at(Tensor::from<float>({1}, {0}), 1), Error);
+  EXPECT_THROW(exact_at(Tensor::from<float>({1}, {0}), -1), Error);
+  const Values values = values_of(Tensor::from<float>({2}, {1, -2}), {}, 2);
+  EXPECT_EQ(to_json(values, as_from_name("hex")).at("hex").dump(), R"(["3f800000","c0000000"])");
+  EXPECT_EQ(to_json(values, as_from_name("numbers")).at("values").dump(), "[1.0,-2.0]");
+  EXPECT_EQ(to_json(values, as_from_name("base64")).at("base64").as_string(), "AACAPwAAAMA=");
 }
 
 TEST(ViewNumbers, HistogramCountsEveryFiniteElementOnce) {
@@ -70,6 +83,19 @@ TEST(ViewNumbers, HistogramCountsEveryFiniteElementOnce) {
     }
     EXPECT_EQ(h.counts[bin], count) << bin;
   }
+}
+
+// The quotient that tells the bin is rounded, to below an edge and to above one.
+TEST(ViewNumbers, AnEdgeOfAHistogramBeginsItsBin) {
+  const auto bin_of = [](double least, double most, std::int64_t bins, double x) {
+    const Histogram h = histogram(Tensor::from<double>({3}, {least, most, x}), bins);
+    for (std::size_t bin = 0; bin < h.counts.size(); ++bin)
+      if (x >= h.edges[bin] && x < h.edges[bin + 1]) return std::pair(bin, h.counts[bin]);
+    return std::pair(std::size_t{0}, std::int64_t{0});
+  };
+  EXPECT_EQ(bin_of(-2.2, 1.5, 29, -0.9241379310344829), std::pair(std::size_t{9}, std::int64_t{1}));
+  EXPECT_EQ(bin_of(-1.4, -0.5999999999999999, 17, -1.2588235294117647),
+            std::pair(std::size_t{3}, std::int64_t{1}));
 }
 
 TEST(ViewNumbers, HistogramOfFewNumbers) {
@@ -102,10 +128,15 @@ TEST(ViewNumbers, BoxIsThatPartOfTheTensor) {
   const Values few = values_of(x, {}, 7);
   EXPECT_EQ(few.box.count, (std::vector<std::int64_t>{1, 1, 5}));
   EXPECT_LE(values_of(x, {}, 3).elements.elements(), 3);
+  const Values none = values_of(x, {}, 0);
+  EXPECT_FALSE(none.complete);
+  EXPECT_EQ(none.elements.elements(), 0);
+  EXPECT_TRUE(values_of(x, Box{{3, 0, 0}, {0, 4, 5}}, 0).complete);
   const Values scalar = values_of(Tensor::scalar(2.0f), {}, 1);
   EXPECT_EQ(to_json(scalar).at("values").dump(), "[2.0]");
   for (const Box& wrong :
        {Box{{0, 0}, {1, 1}}, Box{{0, 0, 0}, {4, 1, 1}}, Box{{-1, 0, 0}, {1, 1, 1}},
+        Box{{0, 0, 0}, {1, 1}}, Box{{0, 0, 0}, {-1, -1, 1}}, Box{{0, 5, 0}, {1, 0, 1}},
         Box{{3, 0, 0}, {std::numeric_limits<std::int64_t>::max(), 1, 1}}})
     EXPECT_THROW(values_of(x, wrong, 10), Error);
 }

@@ -108,6 +108,8 @@ TEST(ViewPlayground, PointsAreOfTheirSets) {
   EXPECT_TRUE(points.targets.same_bits(data.train.targets));
   EXPECT_TRUE(points.test_inputs.same_bits(other.inputs));
   EXPECT_TRUE(points.test_targets.same_bits(other.targets));
+  EXPECT_EQ(points.classes, 0);
+  EXPECT_EQ(Playground().points(moons()).classes, 2);
 }
 
 TEST(ViewPlayground, EveryChoiceCounts) {
@@ -162,7 +164,7 @@ TEST(ViewPlayground, WeightsMoveByHand) {
       matrix.params.at("layers.0.weight").same_bits(Tensor::from<float>(Shape{6, 2}, expected)));
   for (const MovedWeight& wrong :
        {MovedWeight{"layers.9.bias", {0}, 0}, MovedWeight{"layers.0.bias", {6}, 0},
-        MovedWeight{"layers.0.bias", {0, 0}, 0}})
+        MovedWeight{"layers.0.bias", {0, 0}, 0}, MovedWeight{"layers.0.bias", {-1}, 0}})
     EXPECT_THROW(ground.play({.config = moons(), .state = after.state, .moved = {wrong}}), Error);
 }
 
@@ -263,6 +265,103 @@ TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
   refused([](PlayRequest& r) { r.config.activation = "fly"; });
   refused([](PlayRequest& r) { r.config.optimizer = "fly"; });
   refused([](PlayRequest& r) { r.config.rate = -1; });
+  refused([](PlayRequest& r) { r.grid = -1; });
+  refused([](PlayRequest& r) { r.state = "p1"; });
+  refused([](PlayRequest& r) { r.state = "px@3"; });
+  refused([](PlayRequest& r) { r.config.hidden = {0}; });
+  refused([](PlayRequest& r) { r.config.count = 0; });
+  refused([](PlayRequest& r) { r.config.seed = ~std::uint64_t{0}; });
+  refused([](PlayRequest& r) { r.config.data = "csv"; });
+  refused([](PlayRequest& r) {
+    r.config.data = "csv";
+    r.config.target = "b";
+    r.config.csv = "a,b\n1,2\n3,4\n5,6\n" + std::string(1 << 20, '\n');
+  });
+  refused([](PlayRequest& r) {
+    r.config.data = "csv";
+    r.config.target = "b";
+    r.config.csv = "a,b\n";
+    for (int i = 0; i < 20'000; ++i) r.config.csv += "1,2\n";
+  });
+  EXPECT_THROW(ground.take_away(moons(), "", -1), Error);
+  EXPECT_THROW(ground.take_away(moons(), "", 1'000'001), Error);
+}
+
+TEST(ViewPlayground, ARequestIsReadFromJson) {
+  const Json json = Json::parse(
+      R"({"config": {"data": {"name": "csv", "csv": "a,b", "target": "b", "seed": 4, "count": 9, "noise": 0.5},
+          "hidden": [3, 2], "activation": "relu", "optimizer": "sgd", "rate": 0.25, "l2": 0.125, "dropout": 0.75,
+          "batch": 7, "seed": 6},
+          "state": "p1@2", "steps": 3, "grid": 4, "box": [0, 1, -2, 3], "units": true,
+          "weights": [{"at": "w", "index": [1, 2], "set": 0.5}]})");
+  const PlayRequest r = play_request_from_json(JsonView(json));
+  PlayConfig c;
+  c.data = "csv";
+  c.csv = "a,b";
+  c.target = "b";
+  c.data_seed = 4;
+  c.count = 9;
+  c.noise = 0.5;
+  c.hidden = {3, 2};
+  c.activation = "relu";
+  c.optimizer = "sgd";
+  c.rate = 0.25;
+  c.l2 = 0.125;
+  c.dropout = 0.75;
+  c.batch = 7;
+  c.seed = 6;
+  EXPECT_EQ(r.config, c);
+  EXPECT_EQ(r.state, "p1@2");
+  EXPECT_EQ(r.steps, 3);
+  EXPECT_EQ(r.grid, 4);
+  EXPECT_EQ(r.box, (std::vector<double>{0, 1, -2, 3}));
+  EXPECT_TRUE(r.units);
+  ASSERT_EQ(r.moved.size(), 1u);
+  EXPECT_EQ(r.moved[0].index, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(r.moved[0].set, 0.5);
+  // A comma would begin an option of the data.
+  EXPECT_THROW(play_config_from_json(
+                   JsonView(Json::parse(R"({"data": {"name": "csv", "target": "b,split=0"}})"))),
+               Error);
+}
+
+TEST(ViewPlayground, ALinearModelHasItsCommand) {
+  Playground ground;
+  PlayConfig config = moons();
+  config.hidden = {};
+  const Played played = ground.play({.config = config, .steps = 3, .grid = 2, .units = true});
+  EXPECT_TRUE(played.surface->units.empty());
+  EXPECT_NE(ground.take_away(config, played.state, 0).command.find(" --hidden none --activation"),
+            std::string::npos);
+  // After some steps of its own, if no state is named; and before the first there is none.
+  const PlayExport three = ground.take_away(config, "", 3);
+  EXPECT_EQ(three.hash, played.hash);
+  EXPECT_TRUE(to_json(ground.take_away(config, "", 0)).at("command").is_null());
+}
+
+// More of them than plans are kept.
+TEST(ViewPlayground, EachGridHasItsOwnSurface) {
+  Playground ground;
+  const Played first = ground.play({.config = moons(), .steps = 3});
+  for (int again = 0; again < 2; ++again)
+    for (std::int64_t grid = 2; grid <= 7; ++grid) {
+      const auto shape = ground.play({.config = moons(), .state = first.state, .grid = grid})
+                             .surface->values.shape();
+      EXPECT_EQ(shape, (Shape{grid * grid, 2}));
+    }
+}
+
+// Of other sizes, some weights fit the new network and some do not.
+TEST(ViewPlayground, AnotherNetworkKeepsTheWeightsThatFit) {
+  Playground ground;
+  const Played before = ground.play({.config = moons(), .steps = 20});
+  PlayConfig wider = moons();
+  wider.hidden = {6, 5};
+  const Played after = ground.play({.config = wider, .state = before.state});
+  const Played fresh = Playground().play({.config = wider});
+  EXPECT_TRUE(after.params.at("layers.0.weight").same_bits(before.params.at("layers.0.weight")));
+  EXPECT_TRUE(after.params.at("layers.1.weight").same_bits(fresh.params.at("layers.1.weight")));
+  EXPECT_TRUE(ground.take_away(wider, after.state, 0).command.empty());
 }
 
 }  // namespace

@@ -169,6 +169,26 @@ TEST_F(ViewRuns, ALogThatBeganAnewIsSentAnew) {
   EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = wild}).reset);
 }
 
+TEST_F(ViewRuns, ACursorBeyondTheLogIsSentAnew) {
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = all.cursor + 1}).reset);
+  EXPECT_FALSE(session_->runs().log({.run = "r0", .cursor = all.cursor}).reset);
+}
+
+TEST_F(ViewRuns, ARunWithoutALogIsListed) {
+  Runs& runs = session_->runs();
+  EXPECT_EQ(runs.info("r0").at("task").as_string(), "classification");
+  std::filesystem::remove(folder_ / "moons/log.jsonl");
+  EXPECT_EQ(runs.state("r0"), RunState::kElsewhere);
+  EXPECT_EQ(runs.info("r0").at("step").as_integer(), 0);
+  EXPECT_EQ(runs.info("r0").at("task").as_string(), "");
+  EXPECT_TRUE(runs.log({.run = "r0"}).empty());
+  std::ofstream(folder_ / "moons/log.jsonl").close();
+  EXPECT_EQ(runs.state("r0"), RunState::kElsewhere);
+  EXPECT_EQ(runs.info("r0").at("step").as_integer(), 0);
+  EXPECT_THROW(runs.add(folder_), Error);
+}
+
 TEST_F(ViewRuns, ThinnedStepsKeepTheExtremes) {
   std::vector<train::StepEvent> steps;
   for (int i = 0; i < 100'000; ++i)
@@ -200,6 +220,27 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
   EXPECT_EQ(last.verified, true);
   EXPECT_LE(session_->runs().at("r0", 14).from, 14);
+  const std::vector<train::StepEvent> logged = session_->runs().log({.run = "r0"}).steps;
+  EXPECT_EQ(session_->runs().at("r0", 17).loss, logged[16].loss);
+}
+
+TEST_F(ViewRuns, StepsBeyondTheEndOrTheLimitAreRefused) {
+  train::TrainConfig wild = moons_config();
+  wild.data = "sine:1,count=100";
+  wild.optimizer = "sgd";
+  wild.rate = 1e30;
+  wild.epochs = 50;
+  EXPECT_THROW(train::Run(wild, {.folder = folder_ / "wild"}).train(), Error);
+  const std::string id = session_->runs().add(folder_ / "wild");
+  try {
+    session_->runs().at(id, 100);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("ended after"), std::string::npos) << e.what();
+  }
+  Session few({.paths = {(folder_ / "moons").string()}, .limits = {.steps = 10}});
+  EXPECT_EQ(few.runs().at("r0", 10).step, 10);
+  EXPECT_THROW(few.runs().at("r0", 11), Error);
 }
 
 TEST_F(ViewRuns, AStepThatDiffersFromItsCheckpointIsSaidTo) {
@@ -340,6 +381,20 @@ TEST_F(ViewRuns, WhatCannotBeResumedSaysWhy) {
   train::Run trains(other, {.folder = folder_ / "other", .overwrite = true});
   trains.start();
   refused(id, "another run is writing");
+}
+
+TEST_F(ViewRuns, ANameIsOfLettersAndDigits) {
+  Json config = train::to_json(moons_config());
+  config["epochs"] = 1;
+  for (const std::string& wrong :
+       {std::string(), std::string("a b"), std::string("a.b"), std::string("a/b"),
+        std::string("\xc3\xa4"), std::string(65, 'a'), std::string("a{"), std::string("[")})
+    EXPECT_THROW(session_->runs().start(wrong, config), Error) << wrong;
+  for (const std::string& name : {std::string("Az-_09"), std::string(64, 'a')}) {
+    const std::string id = session_->runs().start(name, config);
+    wait_until_it_ends(session_->runs(), id);
+    EXPECT_EQ(session_->runs().info(id).at("name").as_string(), name);
+  }
 }
 
 // A page that may train reads no folder that nobody named.

@@ -1,0 +1,193 @@
+// Who and what is refused: tokens, pages of other origins, errors as their clients see them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/serve/bearer_token.h"
+#include "limpid/serve/cors.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/router.h"
+#include "tests/formats/helpers.h"
+
+namespace limpid::serve {
+namespace {
+
+Request asked(const std::string& method, std::vector<std::string> segments,
+              std::vector<Header> headers = {}) {
+  Request request;
+  request.method = method;
+  request.segments = std::move(segments);
+  request.headers = std::move(headers);
+  return request;
+}
+
+bool opens(const BearerToken& token, const std::string& given) {
+  try {
+    token.check(asked("GET", {"v2"}, {{"authorization", given}}));
+    return true;
+  } catch (const HttpError& error) {
+    EXPECT_EQ(error.status(), 401);
+    EXPECT_EQ(error.headers(), (std::vector<Header>{{"WWW-Authenticate", "Bearer"}}));
+    return false;
+  }
+}
+
+TEST(BearerToken, EveryCharacterCounts) {
+  const std::string secret = "correct-horse";
+  const BearerToken token(secret);
+  EXPECT_TRUE(opens(token, "Bearer " + secret));
+  EXPECT_TRUE(opens(token, "bEARER " + secret));
+  for (std::size_t i = 0; i < secret.size(); ++i) {
+    std::string other = secret;
+    ++other[i];
+    EXPECT_FALSE(opens(token, "Bearer " + other)) << i;
+  }
+  EXPECT_FALSE(opens(token, "Bearer " + secret + "s"));
+  EXPECT_FALSE(opens(token, "Bearer"));
+  EXPECT_FALSE(opens(token, secret));
+}
+
+TEST(BearerToken, IsOfPrintableCharacters) {
+  EXPECT_NO_THROW(BearerToken(std::string(8, 'a')));
+  EXPECT_NO_THROW(BearerToken(std::string(4096, '~')));
+  EXPECT_NO_THROW(BearerToken(std::string(8, '!')));
+  for (const std::string& wrong :
+       {std::string(7, 'a'), std::string(4097, 'a'), std::string("correct horse"),
+        std::string("correct\thorse"), std::string("correct-horse\r"),
+        std::string("correct-horse\x7f"), std::string("correct-h\xc3\xb6rse")})
+    EXPECT_THROW(BearerToken{wrong}, Error) << wrong;
+  // One that is too long is not cut.
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "token";
+  std::ofstream(path) << std::string(4097, 'a') << "\n";
+  EXPECT_THROW(BearerToken::read(path), Error);
+  std::ofstream(path) << std::string(4096, 'a') << "\n";
+  EXPECT_TRUE(opens(BearerToken::read(path), "Bearer " + std::string(4096, 'a')));
+}
+
+TEST(BearerToken, ProbesNeedNone) {
+  for (const char* method : {"GET", "HEAD"}) {
+    EXPECT_TRUE(is_public(asked(method, {"health"})));
+    EXPECT_TRUE(is_public(asked(method, {"v2", "health", "live"})));
+    EXPECT_TRUE(is_public(asked(method, {"v2", "health", "ready"})));
+    EXPECT_FALSE(is_public(asked(method, {})));
+    EXPECT_FALSE(is_public(asked(method, {"health", "live"})));
+    EXPECT_FALSE(is_public(asked(method, {"v2", "health"})));
+    EXPECT_FALSE(is_public(asked(method, {"metrics"})));
+  }
+  EXPECT_FALSE(is_public(asked("POST", {"health"})));
+}
+
+TEST(Cors, AnOriginIsASchemeAndAHost) {
+  for (const char* text : {"https://example.org", "http://localhost:3000", "http://[::1]:80", "*"})
+    EXPECT_NO_THROW(Cors({text})) << text;
+  for (const char* text : {"https://Example.org", "://example.org", "example.org", "http://",
+                           "http://a/", "http://a b", "http://a;b", ""})
+    EXPECT_THROW(Cors({text}), Error) << text;
+}
+
+TEST(Cors, PagesMayReadWhatIsPublic) {
+  const Cors cors({"https://example.org"});
+  const auto from = [&](const char* method, const char* origin) {
+    try {
+      cors.check(asked(method, {"v2"}, {{"host", "h"}, {"origin", origin}}));
+      return true;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.status(), 403);
+      return false;
+    }
+  };
+  for (const char* method : {"GET", "HEAD"}) EXPECT_TRUE(from(method, "https://evil.example"));
+  for (const char* method : {"POST", "OPTIONS", "PUT"}) {
+    EXPECT_FALSE(from(method, "https://evil.example"));
+    EXPECT_TRUE(from(method, "https://example.org"));
+  }
+}
+
+TEST(Cors, ThePageOfAnOriginIsToldWhatItMayDo) {
+  const Cors cors({"https://example.org"});
+  const Header origin{"origin", "https://example.org"};
+  EXPECT_TRUE(cors.headers(asked("GET", {"v2"}, {{"origin", "https://evil.example"}})).empty());
+  EXPECT_EQ(
+      cors.headers(asked("GET", {"v2"}, {origin})),
+      (std::vector<Header>{{"Access-Control-Allow-Origin", "https://example.org"},
+                           {"Vary", "Origin"},
+                           {"Access-Control-Expose-Headers",
+                            "Limpid-Receipt, Inference-Header-Content-Length, Retry-After"}}));
+  Request preflight = asked("OPTIONS", {"v2"}, {origin, {"access-control-request-method", "POST"}});
+  std::vector<Header> expected{{"Access-Control-Allow-Origin", "https://example.org"},
+                               {"Vary", "Origin"},
+                               {"Access-Control-Allow-Methods", "GET, HEAD, POST"},
+                               {"Access-Control-Max-Age", "600"}};
+  EXPECT_EQ(cors.headers(preflight), expected);
+  preflight.headers.push_back({"access-control-request-headers", "content-type"});
+  preflight.headers.push_back({"access-control-request-private-network", "true"});
+  expected.insert(expected.begin() + 3, {{"Access-Control-Allow-Headers", "content-type"},
+                                         {"Access-Control-Allow-Private-Network", "true"}});
+  EXPECT_EQ(cors.headers(preflight), expected);
+}
+
+HttpError told(const std::exception_ptr& thrown) { return to_http_error(thrown); }
+
+TEST(HttpError, TellsTheFirstLineAndNoFiles) {
+  const auto of = [](ErrorCode code) {
+    return told(std::make_exception_ptr(Error(code, "/etc/passwd is odd\nmore")));
+  };
+  for (const ErrorCode code : {ErrorCode::kInvalidArgument, ErrorCode::kShape, ErrorCode::kDtype,
+                               ErrorCode::kParse, ErrorCode::kFormat, ErrorCode::kNotFound}) {
+    EXPECT_EQ(of(code).status(), 400);
+    EXPECT_STREQ(of(code).what(), "/etc/passwd is odd");
+  }
+  EXPECT_EQ(of(ErrorCode::kUnsupported).status(), 501);
+  EXPECT_STREQ(of(ErrorCode::kUnsupported).what(), "/etc/passwd is odd");
+  for (const ErrorCode code : {ErrorCode::kIo, ErrorCode::kNoGradient, ErrorCode::kInternal}) {
+    EXPECT_EQ(of(code).status(), 500);
+    EXPECT_STREQ(of(code).what(), "internal error");
+  }
+  EXPECT_STREQ(told(std::make_exception_ptr(std::runtime_error("/etc/passwd"))).what(),
+               "internal error");
+  EXPECT_STREQ(told(std::make_exception_ptr(7)).what(), "internal error");
+  for (const HttpError& none :
+       {of(ErrorCode::kNoMemory), told(std::make_exception_ptr(std::bad_alloc()))}) {
+    EXPECT_EQ(none.status(), 503);
+    EXPECT_STREQ(none.what(), "out of memory");
+    EXPECT_EQ(none.headers(), (std::vector<Header>{{"Retry-After", "1"}}));
+  }
+  const HttpError own = told(std::make_exception_ptr(HttpError(418, "teapot", {{"A", "b"}})));
+  EXPECT_EQ(own.status(), 418);
+  const Response response = error_response(own);
+  EXPECT_EQ(response.status, 418);
+  EXPECT_EQ(response.body, R"({"error":"teapot"})");
+  EXPECT_EQ(response.headers, (std::vector<Header>{{"A", "b"}}));
+}
+
+TEST(HttpError, EachStatusHasItsReason) {
+  for (const auto& [status, text] : {std::pair{200, "OK"},
+                                     {204, "No Content"},
+                                     {400, "Bad Request"},
+                                     {401, "Unauthorized"},
+                                     {403, "Forbidden"},
+                                     {404, "Not Found"},
+                                     {405, "Method Not Allowed"},
+                                     {408, "Request Timeout"},
+                                     {413, "Content Too Large"},
+                                     {414, "URI Too Long"},
+                                     {415, "Unsupported Media Type"},
+                                     {417, "Expectation Failed"},
+                                     {431, "Request Header Fields Too Large"},
+                                     {500, "Internal Server Error"},
+                                     {501, "Not Implemented"},
+                                     {503, "Service Unavailable"},
+                                     {504, "Gateway Timeout"},
+                                     {505, "HTTP Version Not Supported"},
+                                     {299, "Unknown"}})
+    EXPECT_EQ(reason(status), text);
+}
+
+}  // namespace
+}  // namespace limpid::serve
