@@ -11,14 +11,16 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   to      what takes its place
   flags   instead of from and to: what the compiler is given besides
   test    a program of GoogleTest with its filter ("kernels_test Suite.Test"), or "ctest REGEX"
-  build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package
+  build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package, and limpid_tool has
+          the page of `limpid view`
   why     optional: what a user would get
 
 It needs the whole build of the preset release, and changes nothing in it. A mutated file is a copy in a folder that the
 compiler searches first. What read the file is compiled again by the command of the build, and the program of the test linked
 again with these objects before its libraries. A file or the module of the Python package is replaced in a copy of the build's
-package. The test runs first without the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or
-by taking ten times as long as it did. A mutation that does not compile is a mistake of the list.
+package. A file of web/src is replaced in a copy of web; the page is built there and embedded again. The test runs first without
+the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten times as long as it did. A
+mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
 other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
@@ -51,11 +53,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).resolve().parent / "mutations.toml"
 BUILD = ROOT / "build/release"
 WORK = ROOT / "build/mutate"
+PAGE = BUILD / "apps/limpid/page_files.cc"  # the page of `limpid view`
 LEAST = 100  # mutations in the list
 FEW = 4  # --some compiles at most this many objects per mutation
 LONGEST = 900  # maximum seconds of a test before it is broken
-# As ctest sets it.
-ENVIRONMENT = {"LOCPATH": str(BUILD / "tests/formats/locales")}
+# As ctest sets the first; a test of the page need not go on after a failure.
+ENVIRONMENT = {"LOCPATH": str(BUILD / "tests/formats/locales"), "LIMPID_FIRST_FAILURE": "1"}
 # Memory that a mutated program may use, less than a machine has.
 MEMORY = 16 << 30
 
@@ -225,6 +228,24 @@ def mutated_sources(mutation: Mutation, over: Path) -> dict[str, str]:
     return {str(ROOT / path.relative_to(over)): str(path) for path in over.rglob("*") if path.is_file()}
 
 
+def mutated_page(mutation: Mutation, folder: Path) -> dict[str, str]:
+    """The page built in a copy of web in the folder, as a source; by the path of the source that it stands for."""
+    web = folder / "web"
+    shutil.copytree(ROOT / "web", web, ignore=shutil.ignore_patterns("dist", "node_modules"))
+    for linked in ("web/node_modules", "docs"):
+        (folder / linked).symlink_to(ROOT / linked)
+    (folder / mutation.file).write_text(mutation.text())
+    tools = web / "node_modules/.bin"
+    # The mutation may leave a variable unused.
+    output_of([f"{tools}/tsc", "--project", str(web), "--noUnusedLocals", "false", "--noUnusedParameters", "false"])
+    if not mutation.programs:
+        return {}  # the test builds what it needs of the copy
+    output_of([f"{tools}/vite", "build", str(web)])
+    source = folder / PAGE.name
+    output_of(["cmake", "-D", f"FOLDER={web}/dist", "-D", f"OUT={source}", "-P", str(ROOT / "cmake/embed_page.cmake")])
+    return {str(PAGE): str(source)}
+
+
 def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str, str]:
     """Built in the folder; by the paths of those that they stand for."""
     if mutation.file.startswith("python/limpid/"):
@@ -232,12 +253,16 @@ def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str
         (folder / mutation.file).write_text(mutation.text())
         return package
     over = folder / "over"
-    sources = mutated_sources(mutation, over)
+    file, programs = mutation.file, {}
+    if file.startswith("web/"):
+        sources = mutated_page(mutation, folder)
+        file, programs = os.path.relpath(PAGE, ROOT), {str(ROOT / "web"): str(folder / "web")}
+    else:
+        sources = mutated_sources(mutation, over)
     compiled: dict[str, str] = {}
-    programs = {}
     for name in mutation.programs:
         program = build.path(name)
-        objects = build.objects(program, mutation.file)
+        objects = build.objects(program, file)
         if not objects:
             raise Failed(f"{mutation.name}: no source of {name} reads {mutation.file}")
         for original in objects:
@@ -273,7 +298,8 @@ def skips_of_unittest(output: str) -> tuple[int, int] | None:
 
 def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    # Not of addresses: a browser reserves many more than it uses.
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
 def run(command: Command, timeout: float) -> Outcome:

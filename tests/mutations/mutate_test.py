@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What mutate makes of a test that skips: it passes, and proves nothing. And where it puts what it breaks of the Python package."""
+"""What mutate makes of a test that skips: it passes, and proves nothing. And where it puts what it breaks of the Python package
+and of the page."""
 
 import pathlib
 import sys
@@ -60,32 +61,43 @@ class Skips(unittest.TestCase):
         self.assertFalse(mutate.Outcome(True, "", 1, "[  PASSED  ] 1 test.\n").skipped_all)
 
 
-class Package(unittest.TestCase):
-    """A project of one source of the bindings with its header, one file of Python's, and the module."""
+class Project(unittest.TestCase):
+    """A folder with files, and the build of one program of one source."""
 
-    MODULE = "python/limpid/_core.so"
+    FILES: dict[str, str] = {}
+    SOURCE = PROGRAM = ""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
         self.root = pathlib.Path(holder.name)
         self.commands = []
-        for path, text in (
-            ("python/bindings/array.cc", '#include "array.h"\nint zero = 0;\n'), ("python/bindings/array.h", "// of array.cc\n"),
-            ("python/limpid/nn.py", "ZERO = 0\n"), ("build/python/limpid/nn.py", "ZERO = 0\n"), (f"build/{self.MODULE}", "the module\n"),
-        ):
+        for path, text in self.FILES.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
-        for name, value in (("ROOT", self.root), ("BUILD", self.root / "build"), ("output_of", self.commands.append)):
+        build = self.root / "build"
+        places = {"ROOT": self.root, "BUILD": build, "PAGE": build / "page_files.cc"}
+        for name, value in (places | {"output_of": self.commands.append}).items():
             patch = mock.patch.object(mutate, name, value)
             patch.start()
             self.addCleanup(patch.stop)
         self.build = mock.Mock()
-        self.build.path.return_value = self.MODULE
-        self.build.objects.return_value = ["array.o"]
-        self.build.compilers = {"array.o": ["c++", "-o", "array.o", "-c", str(self.root / "python/bindings/array.cc")]}
-        self.build.linker.return_value = ["c++", "-shared", "-o", self.MODULE, "array.o"]
+        self.build.path.return_value = self.PROGRAM
+        self.build.objects.return_value = ["source.o"]
+        self.build.compilers = {"source.o": ["c++", "-o", "source.o", "-c", str(self.root / self.SOURCE)]}
+        self.build.linker.return_value = ["c++", "-shared", "-o", self.PROGRAM, "source.o"]
         self.folder = self.root / "mutated"
+
+
+class Package(Project):
+    """One source of the bindings with its header, one file of Python's, and the module."""
+
+    SOURCE = "python/bindings/array.cc"
+    PROGRAM = MODULE = "python/limpid/_core.so"
+    FILES = {
+        SOURCE: '#include "array.h"\nint zero = 0;\n', "python/bindings/array.h": "// of array.cc\n",
+        "python/limpid/nn.py": "ZERO = 0\n", "build/python/limpid/nn.py": "ZERO = 0\n", f"build/{MODULE}": "the module\n",
+    }  # fmt: skip
 
     def mutated(self, file: str) -> dict[str, str]:
         mutation = mutate.Mutation("one", file, " 0", " 1", [], ["limpid_python"], ("ctest", "^python"))
@@ -108,6 +120,46 @@ class Package(unittest.TestCase):
         self.assertEqual([c for c in self.commands[0] if c.endswith((".cc", ".o"))], [compiled, str(over / "array.cc")])
         self.assertEqual(self.commands[1][:5], ["c++", "-shared", "-o", str(self.folder / self.MODULE), compiled])
         self.assertEqual((self.folder / "python/limpid/nn.py").read_text(), "ZERO = 0\n")
+
+
+class Page(Project):
+    """A file of the page, what is beside it, and the source that embeds the page in the tool."""
+
+    SOURCE = "build/page_files.cc"
+    PROGRAM = "limpid"
+    FILES = {
+        "web/src/number.ts": "const zero = 0;\n", "web/index.html": "page\n", "web/dist/index.html": "built\n",
+        "web/node_modules/.bin/vite": "vite\n", "docs/lab.md": "lab\n", SOURCE: "built\n",
+    }  # fmt: skip
+
+    def mutated(self, programs: list[str]) -> dict[str, str]:
+        mutation = mutate.Mutation("one", "web/src/number.ts", " 0", " 1", [], programs, ("ctest", "^view_page"))
+        self.folder.mkdir()
+        return mutate.mutated_programs(self.build, mutation, self.folder)
+
+    def test_the_page_is_built_in_a_copy_of_web_and_embedded_in_a_copy_of_the_tool(self):
+        places = self.mutated(["limpid_tool"])
+        web, tool = self.folder / "web", self.folder / "programs/limpid"
+        self.assertEqual(places, {str(self.root / "web"): str(web), str(self.root / "build/limpid"): str(tool)})
+        self.assertEqual((web / "src/number.ts").read_text(), "const zero = 1;\n")
+        self.assertEqual((self.root / "web/src/number.ts").read_text(), "const zero = 0;\n")
+        self.assertEqual((web / "index.html").read_text(), "page\n")
+        self.assertFalse((web / "dist").exists())
+        self.assertEqual((web / "node_modules").readlink(), self.root / "web/node_modules")
+        self.assertEqual((self.folder / "docs").readlink(), self.root / "docs")
+        checked, built, embedded, compiled, linked = self.commands
+        vite = str(web / "node_modules/.bin/vite")
+        self.assertEqual((checked[1:3], built), (["--project", str(web)], [vite, "build", str(web)]))
+        source, made = str(self.folder / "page_files.cc"), str(self.folder / "0.o")
+        self.assertTrue({f"FOLDER={web}/dist", f"OUT={source}"} < set(embedded))
+        self.build.objects.assert_called_once_with("limpid", "build/page_files.cc")
+        self.assertEqual([c for c in compiled if c.endswith((".cc", ".o"))], [made, source])
+        self.assertEqual(linked[:5], ["c++", "-shared", "-o", str(tool), made])
+
+    def test_a_test_that_runs_no_program_builds_what_it_needs_of_the_copy(self):
+        self.assertEqual(self.mutated([]), {str(self.root / "web"): str(self.folder / "web")})
+        self.assertEqual((self.folder / "web/src/number.ts").read_text(), "const zero = 1;\n")
+        self.assertEqual(len(self.commands), 1)
 
 
 if __name__ == "__main__":

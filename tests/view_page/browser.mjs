@@ -155,7 +155,7 @@ export async function until(check, what = '', limit = 20_000) {
 /** The words of a command as a shell reads them, the first one left out. */
 export const wordsOf = (command) => [...command.trim().matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
 
-/** Tries paths one after the other; the process fails if one does. */
+/** Tries paths one after the other; the process fails if one does. With LIMPID_FIRST_FAILURE set it is the last that is tried. */
 export async function paths(list) {
   let failed = 0;
   for (const [name, run] of Object.entries(list)) {
@@ -166,6 +166,7 @@ export async function paths(list) {
     } catch (e) {
       ++failed;
       console.log(`FAILED  ${name}\n${e.stack}`);
+      if (process.env.LIMPID_FIRST_FAILURE) break;
     }
   }
   return failed;

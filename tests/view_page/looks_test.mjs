@@ -69,6 +69,42 @@ checks['every view by its number, every drawing by Tab'] = async () => {
   await page.keyboard.press('Escape');
   assert.deepEqual(page.problems, []);
 };
+checks['keys that are typed into a field are its own, and / goes to the search'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.to('graph');
+  assert.equal(await page.title(), 'Graph · Limpid');
+  const find = page.getByRole('searchbox', { name: 'Find' });
+  await find.waitFor();
+  await page.locator('body').press('/');
+  await page.keyboard.type('2t?/');
+  assert.equal(await find.inputValue(), '2t?/');
+  assert.equal(await page.locator('main h1').textContent(), 'Graph');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await page.getByText('No matches.').waitFor();
+  await page.keyboard.press('Escape');
+  assert.equal(await find.inputValue(), '');
+  await page.getByRole('link', { name: 'Skip to the view' }).focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'MAIN');
+  await page.context().close();
+};
+checks['the colours that were chosen stay, else they follow the system'] = async () => {
+  const page = await pageOf(browser, server.address, { colorScheme: 'light' });
+  await page.to('lab');
+  const theme = (is) => until(async () => assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), is));
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await theme('dark');
+  await page.getByRole('button', { name: 'Light colours' }).click();
+  await theme('light');
+  await page.reload();
+  await page.waitForSelector('main h1');
+  await theme('light');
+  await page.getByRole('button', { name: 'Dark colours' }).click(); // as the system has them: nothing is kept
+  await page.emulateMedia({ colorScheme: 'light' });
+  await theme('light');
+  await page.context().close();
+};
 checks['in a narrow window the strips of links show where one is'] = async () => {
   const page = await pageOf(browser, server.address, { viewport: { width: 400, height: 800 } });
   await page.to('lab?of=approximation');

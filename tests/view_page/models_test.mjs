@@ -14,6 +14,9 @@ const bytes = readFileSync(join(work, 'digits/model.safetensors'));
 const header = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE())));
 const PLANTED = { name: 'layers.1.weight', index: [3, 7], bit: 5 };
 const place = 8 + Number(bytes.readBigUInt64LE()) + header[PLANTED.name].data_offsets[0] + 4 * (PLANTED.index[0] * 32 + PLANTED.index[1]);
+/** A parameter's elements. */
+const elementsOf = (name) => new Float32Array(bytes.buffer.slice(bytes.byteOffset + 8 + Number(bytes.readBigUInt64LE()) + header[name].data_offsets[0], bytes.byteOffset + 8 + Number(bytes.readBigUInt64LE()) + header[name].data_offsets[1]));
+const WEIGHT = elementsOf(PLANTED.name); // 16 rows of 32
 bytes.writeUInt32LE((bytes.readUInt32LE(place) ^ (1 << PLANTED.bit)) >>> 0, place);
 writeFileSync(join(work, 'planted.safetensors'), bytes);
 
@@ -31,6 +34,23 @@ async function pick(value, element) {
   for (let i = 0; i <= element; ++i) await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Enter');
   await page.getByRole('region', { name: 'Edit', exact: true }).waitFor();
+}
+const param = (name) => new URLSearchParams(page.url().split('?').at(-1)).get(name);
+/** The bytes of the drawing that the address has, as rows of 28. */
+const drawing = () => [...Array(28).keys()].map((r) => [...Buffer.from(param('pixels'), 'base64url')].slice(28 * r, 28 * r + 28));
+const logits = () => page.locator('.answer [data-logit]').evaluateAll((all) => all.map((e) => Number(e.dataset.logit)));
+const logitsOf = (values) => limpidJson('run', 'digits', '--values', values.join(',')).logits;
+/** The mark of a heat map after some keys: what its label says last. */
+async function marked(map, ...keys) {
+  await map.focus();
+  for (const key of keys) await page.keyboard.press(key);
+  return (await map.getAttribute('aria-label')).split(': ').at(-1);
+}
+const times = (n, key) => Array(n).fill(key);
+/** What is shown in short is what its title has in full. */
+function short(text, title, digits = 3) {
+  const [a, b] = [Number(text.replaceAll('\u2212', '-').replaceAll(',', '')), Number(title)];
+  assert.ok(Math.abs(a - b) <= Math.abs(b) * 10 ** (1 - digits), `${text} for ${title}`);
 }
 /** [value, mean, std] of each value that is shown, and of the tool's ops. */
 const statistics = () =>
@@ -56,6 +76,99 @@ const failed = await paths({
     assert.match(await row.textContent(), /f32 16 × 32/);
     await row.getByRole('button').click();
     await page.locator('.parameters .heat').waitFor();
+  },
+  'graph: the numbers of a parameter, in its row, its card, its cells and its histogram': async () => {
+    await page.to('graph?model=m0&tensor=%25layers.1.weight');
+    await until(async () => assert.match(await page.locator('.graph-side .facts').textContent(), new RegExp(`multiply-adds${(784 * 32 + 32 * 16 + 160).toLocaleString('en')}inputs1parameters6 `)), 'the whole graph');
+    const mean = WEIGHT.reduce((s, w) => s + w, 0) / WEIGHT.length;
+    const std = Math.sqrt(WEIGHT.reduce((s, w) => s + (w - mean) ** 2, 0) / WEIGHT.length);
+    const expected = [mean, std, Math.min(...WEIGHT), Math.max(...WEIGHT)];
+    for (const cells of [page.locator('.parameters tr', { hasText: PLANTED.name }).locator('td.number'), page.locator('.parameters > .sheet .stats dd').filter({ hasNotText: '%' })]) {
+      await until(async () => assert.equal(await cells.count(), 4));
+      const shown = await cells.evaluateAll((all) => all.map((e) => [e.textContent, e.title]));
+      shown.forEach(([text, title], i) => (assert.ok(Math.abs(Number(title) - expected[i]) < 1e-7, `${title}, ${expected[i]} is expected`), short(text, title)));
+    }
+    const cells = page.locator('.parameters .heat-root');
+    const cell = (r, c) => `[${r}, ${c}] = ${Number(WEIGHT[r * 32 + c].toPrecision(9))}`;
+    const is = async (r, c, ...keys) => {
+      const said = await marked(cells, ...keys);
+      assert.equal(said.split(' = ')[0], `[${r}, ${c}]`);
+      assert.equal(Math.fround(Number(said.split(' = ')[1])), WEIGHT[r * 32 + c], cell(r, c));
+    };
+    await is(3, 7, 'ArrowRight', ...times(3, 'ArrowDown'), ...times(7, 'ArrowRight'));
+    await is(2, 6, 'ArrowUp', 'ArrowLeft');
+    await is(12, 6, 'PageDown');
+    await is(15, 31, 'End');
+    await is(5, 31, 'PageUp');
+    await is(0, 0, 'Home');
+    // Its colours: blue above zero, orange below, the strongest at the greatest magnitude.
+    const colours = await page.locator('.parameters canvas').evaluate((c) => [...c.getContext('2d').getImageData(0, 0, 32, 16).data]);
+    WEIGHT.forEach((w, i) => Math.abs(w) > 0.05 && assert.equal(Math.sign(colours[4 * i + 2] - colours[4 * i]), Math.sign(w), `the colour of ${w}`));
+    const most = WEIGHT.reduce((m, w, i) => (Math.abs(w) > Math.abs(WEIGHT[m]) ? i : m), 0);
+    assert.deepEqual(colours.slice(4 * most, 4 * most + 3), WEIGHT[most] > 0 ? [14, 52, 122] : [122, 46, 0]);
+    const bins = page.locator('.parameters .histogram');
+    await bins.locator('summary').click();
+    await bins.locator('tbody tr').last().waitFor();
+    const rows = await bins.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => Number(c.textContent))));
+    assert.deepEqual([rows.length, rows[0][0], rows.at(-1)[1]].map(Math.fround), [64, expected[2], expected[3]]);
+    rows.forEach(([from, to, count], i) => {
+      if (i) assert.equal(from, rows[i - 1][1]);
+      assert.equal(count, WEIGHT.filter((w) => w >= from && (w < to || (i === 63 && w === Math.fround(to)))).length, `from ${from} to ${to}`);
+    });
+    await page.getByText('The graph as a table').click();
+    const table = page.getByRole('region', { name: 'Values of the graph' }).locator('tbody tr');
+    await table.last().waitFor();
+    const ops = await table.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent.trim())));
+    assert.deepEqual(ops[2], ['linear', 'layers.1', '%1, %layers.1.weight, %layers.1.bias', '%2 16']);
+  },
+  'graph: keys, clicks, the wheel and a drag': async () => {
+    await page.to('graph?model=m0');
+    const svg = page.locator('.graph-canvas svg');
+    await svg.locator('.box').first().waitFor();
+    const camera = async () => (await svg.locator('> g').getAttribute('transform')).match(/-?[\d.]+(?:e-?\d+)?/g).map(Number);
+    const is = (expected, what) =>
+      until(async () => (await camera()).forEach((v, i) => assert.ok(Math.abs(v - expected[i]) < 0.01, `${what}: ${v}, ${expected[i]} is expected`)));
+    await svg.focus();
+    const seen = [];
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowUp']) {
+      await page.keyboard.press(key);
+      seen.push(param('at'));
+    }
+    assert.deepEqual(seen, [seen[0], 'g0', 'g1', 'g0', seen[0]]);
+    await svg.locator('[data-id=g2]').click();
+    await until(async () => assert.equal(await page.locator('.graph-side h2').textContent(), 'layers.1'));
+    await page.keyboard.press('Escape');
+    assert.equal(param('at'), null);
+    const [x, y, scale] = await camera();
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    const box = await svg.boundingBox();
+    const about = ([x, y, scale], by, cx, cy) => [cx - (cx - x) * by, cy - (cy - y) * by, scale * by];
+    const zoomed = about([x, y, scale], 1.25, box.width / 2, box.height / 2);
+    await is(zoomed, 'zoomed in');
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    await is([x, y, scale], 'zoomed out');
+    // The point under the pointer stays where it is.
+    const [px, py] = [Math.round(box.x + 90), Math.round(box.y + 60)]; // an event has whole pixels
+    await page.mouse.move(px, py);
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -120);
+    await page.keyboard.up('Control');
+    const wheeled = about([x, y, scale], Math.exp(0.5), px - box.x, py - box.y);
+    await is(wheeled, 'zoomed by the wheel');
+    await svg.focus();
+    await page.mouse.wheel(30, 20);
+    await is([wheeled[0] - 30, wheeled[1] - 20, wheeled[2]], 'scrolled');
+    await page.mouse.down();
+    await page.mouse.move(px + 60, py + 25, { steps: 3 });
+    await page.mouse.up();
+    await is([wheeled[0] + 30, wheeled[1] + 5, wheeled[2]], 'dragged');
+    await svg.focus();
+    await page.keyboard.press('0');
+    await is([x, y, scale], 'fitted');
+    await page.keyboard.press('+');
+    await is(zoomed, 'by a key');
+    await page.getByRole('button', { name: 'Fit the whole graph' }).click();
+    await is([x, y, scale], 'fitted by the button');
   },
   'forward: an example of a data set, number by number': async () => {
     await page.to('forward?model=m0&index=3&all=1');
@@ -88,6 +201,7 @@ const failed = await paths({
         assert.equal(Number(cellsOf[0]), largest[i].index);
         assert.equal(Number(cellsOf[1]), largest[i].input);
         assert.equal(Number(cellsOf[3]), largest[i].weight);
+        assert.equal(Math.fround(Number(cellsOf[5])), Math.fround(Math.fround(largest[i].weight) * Math.fround(largest[i].input)));
       });
       return Number(terms[0][0]);
     };
@@ -98,6 +212,14 @@ const failed = await paths({
     const text = limpid('trace', 'digits', ...DATA, '--neuron', `layers.0:${first}`);
     const printed = (await page.locator('.neuron pre').textContent()).trim();
     assert.ok(text.includes(printed), `the tool prints\n${text}\nthe page has\n${printed}`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy Arithmetic' }).click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+    assert.equal((await page.evaluate(() => navigator.clipboard.readText())).trim(), printed);
+    await page.getByRole('button', { name: 'Next neuron' }).click();
+    await check(`layers.0:${(first + 1) % 32}`);
+    await page.getByRole('button', { name: 'Previous neuron' }).click();
+    await check(`layers.0:${first}`);
   },
   'forward: a digit drawn by the mouse': async () => {
     await page.to('forward?model=m0&from=draw');
@@ -115,12 +237,93 @@ const failed = await paths({
     const raw = Buffer.from(new URLSearchParams(page.url().split('?').at(-1)).get('pixels'), 'base64url');
     assert.equal(raw.length, 784);
     assert.ok(raw.some((v) => v === 255));
-    const values = [...raw].map((v) => String(Math.fround(v / 255)));
-    const expected = limpidJson('run', 'digits', '--values', values.join(',')).logits;
-    const logits = () => page.locator('.answer [data-logit]').evaluateAll((all) => all.map((e) => Number(e.dataset.logit)));
+    const expected = logitsOf([...raw].map((v) => Math.fround(v / 255)));
     await until(async () => assert.deepEqual(await logits(), expected), 'the logits of the drawing');
+    // As drawn it is smaller than the 20 rows of MNIST's digits, and stays where it was drawn.
+    const inked = () => drawing().flatMap((row, r) => (row.some((v) => v > 0) ? [r] : []));
+    assert.equal(inked().length, 20);
+    await page.getByRole('checkbox', { name: 'centre and scale as MNIST' }).uncheck();
+    await until(() => assert.deepEqual([param('raw'), inked()[0], inked().at(-1)], ['1', 5, 23]));
+    await until(async () => assert.deepEqual(await logits(), logitsOf(drawing().flat().map((v) => Math.fround(v / 255)))), 'as drawn');
+    await page.getByRole('checkbox', { name: 'centre and scale as MNIST' }).check();
     await page.reload();
     await until(async () => assert.deepEqual(await logits(), expected), 'the logits of the drawing, from its address');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await until(() => assert.deepEqual(inked(), []));
+    await until(async () => assert.deepEqual(await logits(), logitsOf(Array(784).fill(0))), 'nothing drawn');
+  },
+  'forward: a digit drawn by keys, as it is drawn': async () => {
+    await page.to('forward?model=m0&from=draw&raw=1');
+    await page.locator('.pad').focus();
+    for (const key of [...times(4, 'ArrowLeft'), ' ', ...times(9, 'ArrowDown'), ' ', ...times(5, 'ArrowUp')]) await page.keyboard.press(key);
+    // From the middle four pixels to the left, nine down; what the lifted pen passes is no ink.
+    await until(() => {
+      const ink = drawing().flatMap((row, r) => row.flatMap((v, c) => (v > 127 ? [[r, c]] : [])));
+      assert.deepEqual([ink[0], ink.at(-1)], [[13, 9], [23, 10]], JSON.stringify(ink));
+      assert.ok(ink.every(([, c]) => c >= 8 && c <= 11));
+    }, 'the stroke');
+    await page.keyboard.press('Escape');
+    await until(() => assert.ok(drawing().flat().every((v) => v === 0)));
+  },
+  'forward: one example after the other, of each part': async () => {
+    const example = page.getByRole('spinbutton', { name: 'Example' });
+    const answerTo = (index) => answerIs(limpidJson('run', 'digits', '--data', 'idx:signs', '--index', String(index)).answers[0].probabilities);
+    await page.to('forward?model=m0&index=1');
+    await answerTo(1);
+    for (const [name, index] of [['Previous', 0], ['Previous', 39], ['Previous', 38], ['Next', 39], ['Next', 0]]) {
+      await page.getByRole('button', { name: `${name} example` }).click();
+      await until(async () => assert.equal(await example.inputValue(), String(index)), `${name}: ${index}`);
+      await answerTo(index);
+    }
+    await example.fill('99');
+    await example.press('Enter');
+    await answerTo(39);
+    await page.getByRole('combobox', { name: 'Training, validation or test set' }).selectOption('train');
+    const image = readFileSync(join(work, 'signs/train-images-idx3-ubyte')).subarray(16, 16 + 784);
+    await until(async () => assert.deepEqual(await logits(), logitsOf([...image].map((v) => Math.fround(v / 255)))), 'the first of training');
+    // A cell is where one points.
+    const [r, c] = [14, 9];
+    const input = page.locator('.input-panel .heat-root');
+    await input.hover({ position: { x: c * 8 + 4, y: r * 8 + 4 } });
+    await until(async () => {
+      const [where, value] = (await input.getAttribute('aria-label')).split(': ').at(-1).split(' = ');
+      assert.deepEqual([where, Math.fround(Number(value))], [`pixel ${r}, ${c}`, Math.fround(image[r * 28 + c] / 255)]);
+    }, 'a pixel');
+    await page.locator('[data-value="%1"] .heat-root').click({ position: { x: 3 * 24 + 12, y: 24 + 12 } });
+    await until(() => assert.equal(param('cell'), 'layers.0:19'));
+  },
+  'forward: numbers that are typed, and a word that is none': async () => {
+    await page.to('forward?model=m0&from=numbers');
+    const field = page.locator('.input-panel textarea');
+    await page.getByText('784 given').waitFor(); // the first example, to begin with
+    await answerIs(limpidJson('run', 'digits', '--data', 'idx:signs', '--index', '0').answers[0].probabilities);
+    await field.fill('1, two');
+    await field.press('Tab');
+    await page.getByText('Expected numbers, got two.').waitFor();
+    await field.fill('0.5 -0.25, 1e-2');
+    await field.press('Tab');
+    await page.getByText('3 given').waitFor();
+    assert.equal(await page.getByText('Expected numbers').count(), 0);
+    await until(async () => assert.deepEqual(await logits(), logitsOf([0.5, -0.25, 0.01, ...Array(781).fill(0)])));
+  },
+  'forward: what layers and bars say beside their numbers': async () => {
+    let answer;
+    const keep = async (r) => r.url().endsWith('/api/forward') && (answer = await r.json());
+    page.on('response', keep);
+    await page.to('forward?model=m0&index=4&all=1');
+    await until(async () => assert.equal(await page.locator('.layers > p').textContent({ timeout: 1000 }), `${answer?.rows.length} ops in ${(1000 * answer?.seconds).toFixed(1)} ms.`));
+    page.off('response', keep);
+    const { rows } = answer;
+    const said = await page.locator('.layer-stats').evaluateAll((all) => all.map((e) => [e.textContent, e.title]));
+    assert.equal(said.length, rows.length - 1);
+    said.forEach(([text, title], i) => {
+      const [, mean, std, zeros] = text.match(/^mean (.*) · std (.*) · (.*) % zeros$/);
+      assert.equal(zeros, (100 * rows[i + 1].statistics.zero_share).toFixed(0));
+      title.match(/^mean (.*), std (.*)$/).slice(1).forEach((exact, k) => short([mean, std][k], exact, 2));
+    });
+    const bars = await page.locator('.answer li').evaluateAll((all) => all.map((li) => [parseFloat(li.querySelector('.bar-track i').style.width), li.querySelector('[data-probability]').textContent.slice(0, -2), Number(li.querySelector('[data-probability]').dataset.probability)]));
+    assert.equal(bars.length, 10);
+    for (const [width, text, p] of bars) assert.ok(Math.abs(width - 100 * p) < 1e-3 && text === (100 * p).toFixed(1), `${width}, ${text} for ${p}`);
   },
   'what if: a unit set to zero, undone': async () => {
     const before = limpidJson('run', 'digits', ...DATA).answers[0].probabilities;
@@ -189,6 +392,52 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Reset' }).click();
     await answerIs(answerTo(3));
   },
+  'what if: several edits, what they change, and the answer before': async () => {
+    const { probabilities: before, logits: z } = limpidJson('run', 'digits', ...DATA).answers[0];
+    await page.to('whatif?model=m0&index=3');
+    await answerIs(before);
+    const { terms } = limpidJson('trace', 'digits', ...DATA, '--neuron', 'layers.2:0').neuron;
+    const unit = terms.findIndex((t) => t.input > 0);
+    await pick('%3', unit);
+    await page.getByRole('button', { name: 'this number' }).click();
+    await page.getByRole('slider', { name: 'Times' }).fill('-1.5');
+    await page.getByRole('button', { name: 'Scale' }).click();
+    const now = page.locator('.editor [data-number=now]');
+    await until(async () => assert.equal(Math.fround(Number((await now.textContent()).slice(2))), Math.fround(-1.5 * Math.fround(terms[unit].input))), 'the scaled unit');
+    const tags = () => page.locator('.layer').evaluateAll((all) => all.map((e) => [e.dataset.value, e.querySelector('.tag').textContent]));
+    await until(async () => assert.deepEqual(await tags(), [['%1', 'unchanged'], ['%3', '1 changed'], ['%4', '10 changed']]));
+    const marks = await page.locator('.answer u').evaluateAll((all) => all.map((u) => parseFloat(u.style.left)));
+    assert.equal(marks.length, before.length);
+    marks.forEach((left, i) => assert.ok(Math.abs(left - 100 * before[i]) < 1e-3, `class ${i}: ${left}`));
+    // After less before, in a drawing of its own.
+    const last = page.locator('[data-value="%4"]');
+    const values = async () => (await last.locator('tbody td').allTextContents()).map(Number);
+    await last.locator('summary').click();
+    const after = await until(async () => {
+      const shown = await values();
+      assert.ok(shown.length === z.length && shown.every((v, i) => v !== z[i]));
+      return shown;
+    }, 'what the edit leads to');
+    await page.getByRole('button', { name: 'difference' }).click();
+    await until(async () => (await values()).forEach((d, i) => assert.ok(Math.abs(d - (after[i] - z[i])) < 1e-5, `class ${i}: ${d}`)), 'the difference');
+    await page.getByRole('button', { name: 'values', exact: true }).click();
+    // Each is undone by itself, the last one by Undo.
+    const list = () => page.locator('.edits li .mono').allTextContents();
+    await page.getByRole('button', { name: 'Zero' }).click();
+    await page.getByRole('button', { name: 'Scale' }).click();
+    const [scale, zero] = [`%3 [${unit}]: times -1.5`, `%3 [${unit}]: set to 0`];
+    await until(async () => assert.deepEqual(await list(), [scale, zero, scale]));
+    await page.getByRole('button', { name: 'Remove edit 2' }).click();
+    await until(async () => assert.deepEqual(await list(), [scale, scale]));
+    await page.getByRole('button', { name: 'Zero' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await until(async () => assert.deepEqual(await list(), [scale, scale]));
+    // Another view has them too, until it is told to do without.
+    await page.getByRole('link', { name: 'Forward' }).click();
+    await page.getByText('2 edits are applied.').waitFor();
+    await page.getByRole('button', { name: 'Without' }).click();
+    await answerIs(before);
+  },
   'what if: a weight, with its number as it becomes': async () => {
     await page.to('whatif?model=m0&index=3');
     await page.getByRole('textbox', { name: 'Indices' }).fill('300, 7');
@@ -210,6 +459,35 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Draw' }).click();
     await until(async () => assert.equal(await page.locator('.field select').inputValue(), '0'));
     await until(async () => assert.equal(await page.locator('.note.bad').count(), 0));
+  },
+  'backward: an output, and the loss by a chosen target': async () => {
+    const { logits: z } = limpidJson('run', 'digits', ...DATA).answers[0];
+    const value = async () => Number(await page.locator('[data-number=value]').textContent({ timeout: 1000 }));
+    await page.to('backward?model=m0&index=3&of=7');
+    await until(async () => assert.equal(await value(), z[7]), 'the output');
+    assert.equal(await page.getByRole('combobox', { name: 'Gradient of' }).locator('option:checked').textContent(), 'output 7');
+    // Of a linear layer the gradient of an output by its inputs is its row of weights.
+    const rows = page.locator('.forward-layers .layer');
+    const shown = () => rows.evaluateAll((all) => all.map((e) => e.dataset.value));
+    await until(async () => assert.deepEqual(await shown(), ['%4', '%3', '%2', '%1', '%0', '%x']));
+    await rows.nth(1).locator('summary').click();
+    const weights = limpidJson('trace', 'digits', ...DATA, '--neuron', 'layers.2:7').neuron.terms.map((t) => t.weight);
+    await until(async () => assert.deepEqual((await rows.nth(1).locator('td').allTextContents()).map(Number), weights), 'the weights');
+    await page.getByRole('checkbox', { name: 'parameters, too' }).check();
+    await until(async () => assert.ok((await shown()).includes('%layers.1.weight')));
+    await page.getByRole('checkbox', { name: 'parameters, too' }).uncheck();
+    await until(async () => assert.equal((await shown()).length, 6));
+    const saliency = page.locator('.forward-input .layer', { hasText: 'by the input' }).locator('canvas');
+    assert.deepEqual(await saliency.evaluate((c) => [c.width, c.height]), [28, 28]);
+    for (const [name, count] of [['Step through', 1], ['One op further', 2], ['One op further', 3], ['Back', 2], ['Back', 1], ['Back', 6]]) {
+      await page.getByRole('button', { name, exact: true }).click();
+      await until(async () => assert.equal((await shown()).length, count), `${name}: ${count}`);
+    }
+    const drawn = 'from=numbers&values=0.5,1,0.25';
+    const other = logitsOf([0.5, 1, 0.25, ...Array(781).fill(0)]);
+    await page.to(`backward?model=m0&${drawn}&of=loss:7`);
+    const loss = Math.log(other.reduce((s, v) => s + Math.exp(v), 0)) - other[7];
+    await until(async () => assert.ok(Math.abs((await value()) - loss) < 1e-5, `${loss} is expected`), 'the loss');
   },
   'backward: the loss, by everything before it': async () => {
     await page.to('backward?model=m0&index=3&of=loss');
@@ -239,6 +517,22 @@ const failed = await paths({
     assert.equal(await first.locator('[data-number=bit]').textContent(), String(PLANTED.bit));
     const hex = await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => tr.cells[2].textContent.replace('0x', '')));
     assert.equal(parseInt(hex[0], 16) ^ parseInt(hex[1], 16), 1 << PLANTED.bit);
+    assert.deepEqual(await first.locator('tbody th').allTextContents(), ['model.safetensors', 'planted.safetensors']);
+    assert.deepEqual(await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.querySelectorAll('.bits i')].flatMap((bit, i) => (bit.classList.contains('differs') ? [31 - i] : [])))), [[PLANTED.bit], [PLANTED.bit]]);
+    await page.getByText('They differ.').waitFor();
+    // One weight of one parameter, by so many units in the last place as the bit is worth.
+    const changed = page.getByRole('region', { name: 'Parameters that differ' }).locator('tbody tr');
+    const [, , differ, largest, ulps] = await changed.locator('> *').allTextContents();
+    assert.deepEqual([await changed.count(), differ, ulps], [1, '1 of 512', String(1 << PLANTED.bit)]);
+    const [a, b] = await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => Number(tr.cells[1].textContent)));
+    short(largest.replace('e\u2212', 'e-'), Math.abs(a - b), 2);
+    const values = page.getByRole('region', { name: 'Values of the forward pass, in the order of the ops' });
+    assert.match(await values.locator('tbody tr').first().textContent(), /^%2 /);
+    await page.getByRole('checkbox', { name: /^run both on/ }).uncheck();
+    await until(async () => assert.equal(await values.count(), 0));
+    await page.getByRole('combobox', { name: 'A', exact: true }).selectOption('m1');
+    await page.getByText('Bit-identical everywhere.').waitFor();
+    assert.deepEqual([param('a'), param('b')], ['m1', 'm1']);
   },
   'a wrong file: one sentence, and nothing is lost': async () => {
     await page.to('forward?model=m0&index=3');
@@ -252,6 +546,13 @@ const failed = await paths({
     await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /again/));
     await page.getByRole('button', { name: 'Close again.safetensors' }).click();
     await until(async () => assert.equal(await page.locator('header select option', { hasText: 'again' }).count(), 0));
+    // Dropped anywhere it is the same.
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['not a model'], 'dropped.onnx'));
+      document.querySelector('main').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await until(async () => assert.match(await page.locator('.toast').textContent({ timeout: 1000 }), /^dropped\.onnx: \S.*/), 'what was dropped');
     // From a view without a model its graph is shown.
     await page.to('lab');
     await file.setInputFiles({ name: 'later.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });

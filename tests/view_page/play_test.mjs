@@ -17,7 +17,7 @@ const PROMPT = 'the cat sat on';
 
 /** Exports what is on the page, of some data, runs its command, and compares. */
 async function exportAndRepeat(kind) {
-  await page.getByRole('button', { name: /^Export/ }).click();
+  await page.getByRole('button', { name: `Export ${(await steps()).toLocaleString('en-GB')} steps`, exact: true }).click();
   const command = await until(async () => {
     const words = (await page.locator('section', { hasText: 'This command trains' }).locator('pre').textContent({ timeout: 1000 })).trim().split(/\s+/);
     assert.ok(words.some((word) => word.startsWith(`${kind}:`)), 'not of an export before');
@@ -30,6 +30,28 @@ async function exportAndRepeat(kind) {
   const [data, out] = ['--data', '--out'].map((name) => command[command.indexOf(name) + 1]);
   assert.equal(shown, limpid('hash', out, '--data', data).match(/model\s+(\S+)/)[1]);
 }
+/** What the engine answers to a request of the page. */
+const engine = (name, request) =>
+  page.evaluate(async ([name, body]) => {
+    const token = new URLSearchParams(location.search).get('token');
+    return (await fetch(`/api/${name}`, { method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` }, body })).json();
+  }, [name, JSON.stringify(request)]);
+const param = (name) => new URLSearchParams(page.url().split('?').at(-1)).get(name);
+const seen = (t) => t.text.replaceAll(' ', '\u2423');
+/** What the label of a drawing says after some keys, after its name. */
+async function label(drawing, ...keys) {
+  await drawing.focus();
+  for (const key of keys) await page.keyboard.press(key);
+  return (await drawing.getAttribute('aria-label')).split(/: (.*)/s)[1] ?? '';
+}
+/** The rows of the table of a drawing, opened. */
+async function tableOf(drawing) {
+  await drawing.locator('summary').first().click();
+  await drawing.locator('tbody tr').first().waitFor();
+  return drawing.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent)));
+}
+const number = (text) => Number(text.replaceAll('\u2212', '-'));
+const near = (a, b, share, what) => assert.ok(Math.abs(a - b) <= share * Math.max(Math.abs(b), 1e-9), `${what}: ${a}, ${b} is expected`);
 const steps = async () => Number((await page.locator('[data-number=step]').textContent()).replaceAll(',', ''));
 
 const failed = await paths({
@@ -45,6 +67,72 @@ const failed = await paths({
       assert.equal(await steps(), before, 'it rests');
     });
     await exportAndRepeat('moons');
+  },
+  'playground: the surface lies as the examples do, and says where one is': async () => {
+    await page.to('playground?data=moons&hidden=8,8');
+    await page.getByRole('slider', { name: 'Steps per frame' }).fill('50');
+    await until(async () => assert.equal(await steps(), 0));
+    await page.getByRole('button', { name: 'Train' }).click();
+    await until(async () => assert.ok((await steps()) >= 300));
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const surface = page.locator('.surface-root');
+    const agree = () =>
+      surface.evaluate((root) => {
+        const canvas = root.querySelector('canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const dots = [...root.querySelectorAll('circle')].map((c) => {
+          const at = (name) => Math.min(Math.max(Math.floor((Number(c.getAttribute(name)) / 100) * canvas.width), 0), canvas.width - 1);
+          const i = 4 * (at('cy') * canvas.width + at('cx'));
+          return data[i + 2] > data[i] === [c.style.fill, c.style.stroke].includes('var(--positive)');
+        });
+        return dots.filter(Boolean).length / dots.length;
+      });
+    await until(async () => assert.ok((await agree()) > 0.9, `${await agree()} of the examples lie on their colour`));
+    // Where the mark is, by keys and by the pointer: x to the right, y upwards.
+    const ends = async (i) => (await page.locator('.axis-names > span').nth(i).textContent()).match(/\S+ (\S+) … (\S+)/).slice(1).map(number);
+    const [[x0, x1], [y0, y1]] = [await ends(0), await ends(1)];
+    const place = (text) => text.match(/^\((\S+), (\S+)\): /).slice(1).map(number);
+    const is = ([x, y], c, r) => (near(x - x0, ((x1 - x0) * (c + 0.5)) / 64, 0.03, 'x'), near(y - y0, ((y1 - y0) * (r + 0.5)) / 64, 0.03, 'y'));
+    is(place(await label(surface, ...Array(4).fill('ArrowRight'), ...Array(7).fill('ArrowUp'))), 44, 53);
+    is(place(await label(surface, ...Array(6).fill('ArrowLeft'), 'ArrowDown')), 26, 50);
+    const { width, height } = await surface.boundingBox();
+    await surface.hover({ position: { x: 0.75 * width, y: 0.2 * height } });
+    is(place(await label(surface)), 48, 51);
+    // Reset begins everything anew.
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await until(async () => assert.equal(await steps(), 0));
+    assert.deepEqual((await tableOf(page.locator('figure.chart', { hasText: 'Loss' }))).map((row) => row[0]), ['0']);
+  },
+  'playground: a curve, drawn from end to end': async () => {
+    const [response] = await Promise.all([page.waitForResponse((r) => r.url().endsWith('/api/play') && r.request().postData().includes('sine')), page.to('playground?data=sine')]);
+    const { box, grid } = (await response.json()).surface;
+    const chart = page.locator('figure.chart', { hasText: 'Network and data' });
+    await chart.waitFor();
+    const x = (await tableOf(chart)).filter((row) => row[2] !== '').map((row) => Number(row[0]));
+    assert.deepEqual([x.length, x[0], x.at(-1)], [grid, box[0], box[1]]);
+  },
+  'playground: settings become the address': async () => {
+    await page.to('playground?data=moons');
+    const hidden = (sizes) => until(() => assert.equal(param('hidden'), sizes));
+    const layer = (i) => page.getByRole('group', { name: `Units of layer ${i}` });
+    await layer(1).getByRole('button', { name: 'More units' }).click();
+    await hidden('7,4');
+    await layer(2).getByRole('button', { name: 'Fewer units' }).click();
+    await hidden('7,3');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await hidden('7,3,4');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await hidden('7,3');
+    await page.getByRole('slider', { name: /^Learning rate/ }).fill('-2');
+    await until(() => assert.equal(param('rate'), '0.01'));
+    await page.getByRole('combobox', { name: 'Optimiser' }).selectOption('sgd');
+    await until(async () => assert.equal(await page.locator('.unit[aria-label="layer 2, unit 2"]').count(), 1));
+    // A line is blue where its weight is above zero, orange below.
+    const wires = await page.locator('.wire').evaluateAll((all) => all.map((g) => [g.querySelector('title').textContent, g.querySelector('path').style.stroke]));
+    assert.equal(wires.length, 2 * 7 + 7 * 3 + 3 * 2);
+    for (const [title, stroke] of wires) assert.equal(stroke, number(title.split(' = ')[1]) < 0 ? 'var(--negative)' : 'var(--positive)', title);
+    const drawn = (name) => page.locator(`.unit[aria-label="${name}"] canvas`).evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.join());
+    assert.notEqual(await drawn('layer 1, unit 0'), await drawn('layer 2, unit 0'));
   },
   'playground: three classes, and the command gives the same hash': async () => {
     await page.to('playground?data=moons&hidden=5');
@@ -76,6 +164,12 @@ const failed = await paths({
     await page.locator('#csv').setInputFiles({ name: 'data.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
     await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^a .* b |^a .*b /));
     assert.deepEqual((await page.locator('.surface .legend li').allTextContents()).sort(), ['down', 'up']);
+    // Another column to learn, of a table of numbers.
+    await page.locator('#csv').setInputFiles({ name: 'numbers.csv', mimeType: 'text/csv', buffer: Buffer.from(`p,q,r\n${rows.map((_, i) => `${i / 60},${Math.cos(i)},${Math.sin(i)}`).join('\n')}\n`) });
+    await page.getByRole('combobox', { name: 'Target column' }).selectOption('q');
+    await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^p .*r /));
+    await page.locator('#csv').setInputFiles({ name: 'data.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await until(async () => assert.match(await page.locator('.axis-names').textContent(), /^a .*b /));
     // A table of another kind: one sentence, and nothing is lost.
     await page.locator('#csv').setInputFiles({ name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b,c,d\n1,2,3,x\n4,5,6,y\n7,8,9,x\n') });
     await page.getByText('wide.csv: playground: expected data with one or two features, got 3').waitFor();
@@ -122,6 +216,42 @@ const failed = await paths({
       assert.equal(told, readFileSync(join(web, '..', await more.textContent()), 'utf8'), href);
     }
   },
+  'lab: the numbers of experiments are the engine’s': async () => {
+    const text = (t) => page.locator('.experiment').getByText(t).waitFor();
+    await page.to('lab?of=activations&activation=relu');
+    const { slope } = (await engine('lab/activations', {})).curves.find((c) => c.name === 'relu');
+    await text(`Flat in ${(100 * slope.filter((s) => Math.abs(s) < 0.01).length / slope.length).toFixed(0)}\u202f% of`);
+    await page.to('lab?of=losses&show=slope');
+    await page.getByText('Slope by prediction').first().waitFor();
+    const [loss] = (await engine('lab/losses', { target: 1 })).losses;
+    const rows = (await tableOf(page.locator('figure.chart'))).filter((row) => row[1] !== '');
+    assert.deepEqual(rows.map((row) => [Number(row[0]), Number(row[1])]), loss.x.map((x, i) => [x, loss.slope[i]]).filter(([, y]) => Number.isFinite(y)));
+    await page.to('lab?of=dropout&rate=0.2&seed=3');
+    const dropped = await engine('lab/dropout', { rate: 0.2, seed: 3, values: Array(64).fill(1) });
+    await text(`${dropped.values.filter((v) => v !== 0).length} of 64 kept.`);
+    await page.to('lab?of=norms&row=2');
+    await page.getByRole('slider', { name: 'Scale of that row' }).fill('5');
+    await until(() => assert.equal(param('scales'), '1,2,5,4'));
+    await page.to('lab?of=collapse');
+    const networks = page.locator('.experiment tbody tr');
+    await networks.first().waitFor();
+    const folded = (await engine('lab/collapse', { hidden: 16, seed: 0 })).rows;
+    const cells = await networks.evaluateAll((all) => all.map((tr) => [...tr.cells].slice(0, 3).map((c) => c.textContent.replaceAll(',', ''))));
+    assert.deepEqual(cells, folded.map((r) => [r.network.replaceAll(',', ''), `${r.before.ops} → ${r.after.ops}`, `${r.before.parameters} → ${r.after.parameters}`]));
+    assert.ok(folded.some((r) => r.before.ops > r.after.ops));
+    await page.to('lab?of=optimisers');
+    await page.locator('.path-line').first().waitFor();
+    const { paths: ways, surface: { x, y } } = await engine('lab/optimizers', { surface: 'valley', rate: 0.01, steps: 150 });
+    const drawn = await page.locator('.path-line').evaluateAll((all) => all.map((e) => e.getAttribute('points').split(' ')[1].split(',').map(Number)));
+    drawn.forEach(([px, py], i) => {
+      near(px, (100 * (ways[i].x[1] - x[0])) / (x.at(-1) - x[0]), 1e-6, ways[i].name);
+      near(py, 100 - (100 * (ways[i].y[1] - y[0])) / (y.at(-1) - y[0]), 1e-6, ways[i].name);
+    });
+    await page.to('lab?of=perceptron&target=AND');
+    await text('Learnt.');
+    const { epochs } = await engine('lab/perceptron', { target: 'AND', epochs: 30 });
+    assert.deepEqual(await tableOf(page.locator('figure.chart')), epochs.map((e, i) => [String(i + 1), String(e.mistakes)]));
+  },
   'transformers: a text before one is typed, of a vocabulary without some of its characters': async () => {
     await page.to('transformers?model=r0');
     await page.locator('.tokens li').first().waitFor();
@@ -167,6 +297,86 @@ const failed = await paths({
       await fits(page, `transformers at ${width}`);
     }
   },
+  'transformers: heads, blocks and a way to draw tokens, number by number': async () => {
+    const text = 'the cat sat on the mat, th'; // more tokens than blocks are shown for
+    const input = { text };
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(text)}`);
+    const { tokens, attention, blocks } = await engine('language', { model: 'r0', input });
+    const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
+    const heads = page.locator('.attention-heads .heat-root');
+    await until(async () => assert.match(await label(heads, 'Home'), /^layer 0, head 0 = /));
+    const [at, entropy] = (await label(heads, ...Array(3).fill('ArrowRight'), 'ArrowDown', 'ArrowLeft')).split(' = ');
+    assert.equal(at, 'layer 1, head 2');
+    near(number(entropy), mean(attention[1].entropy[2]), 0.001, 'entropy');
+    await page.keyboard.press('Enter');
+    await page.getByText(`${attention[1].name}, head 2`, { exact: true }).waitFor();
+    const { weights, keys } = await engine('attention', { model: 'r0', input, layer: 1, head: 2, as: 'numbers' });
+    const row = weights.values.slice(5 * keys, 6 * keys);
+    const best = row.indexOf(Math.max(...row));
+    const arcs = page.locator('.attention-main');
+    await until(async () => {
+      await page.locator('.tokens button').nth(5).click();
+      assert.equal(await label(arcs.locator('.arcs')), `token 5 ${seen(tokens[5])} attends most to token ${best} ${seen(tokens[best])}, ${(100 * row[best]).toFixed(1)}\u202f%`);
+    });
+    const shown = await tableOf(arcs);
+    assert.deepEqual(shown.map((r) => r.slice(0, 2)), row.flatMap((w, k) => (w > 0 ? [[`5 ${seen(tokens[5])}`, `${k} ${seen(tokens[k])}`]] : [])));
+    shown.forEach((r, k) => assert.equal(Math.fround(r[2]), Math.fround(row[k])));
+    // Last block first; of the last tokens.
+    const lens = await page.locator('.lens tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent)));
+    assert.deepEqual(lens, blocks.toReversed().map((b) => [b.name, ...b.lens.slice(-14).map((list) => seen(list[0]))]));
+    assert.equal(lens[0].length, 15);
+    const norms = await label(page.getByLabel(/^norm of the residual stream/), 'Home', 'ArrowDown', ...Array(2).fill('ArrowRight'));
+    assert.equal(norms.split(' = ')[0], `${blocks[1].name}, token 2`);
+    near(number(norms.split(' = ')[1]), blocks[1].norms[2], 0.001, 'norm');
+    // Temperature, top-k and the seed are the tool's.
+    const way = { temperature: 0.5, top_k: 3 };
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&temperature=0.5&top_k=3&seed=5`);
+    const { next } = await engine('language', { model: 'r0', input: { text: PROMPT }, ...way });
+    await until(async () => assert.deepEqual(await page.locator('.next-tokens [data-probability]').evaluateAll((all) => all.map((e) => Number(e.dataset.probability))), next.slice(0, 16).map((t) => t.probability)));
+    assert.equal(await page.locator('.next-tokens li:not(.cut)').count(), 3);
+    await page.getByRole('button', { name: '16 tokens' }).click();
+    const written = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '5', '--temperature', '0.5', '--top-k', '3');
+    await until(async () => assert.equal(await page.getByRole('textbox', { name: /^Text/ }).inputValue(), written.replace(/\n$/, '')));
+  },
+  'graph: boxes side by side, the body of an op, and arrows to the sides': async () => {
+    await page.to('graph?model=r0');
+    await page.getByRole('button', { name: 'Unfold all' }).click();
+    const places = () =>
+      page.locator('.graph-canvas .box').evaluateAll((all) =>
+        all.map((g) => {
+          const [x, y] = g.getAttribute('transform').match(/-?[\d.]+/g).map(Number);
+          const rect = g.querySelector('rect:not(.under)');
+          return { id: g.dataset.id, open: g.classList.contains('open'), x, y, right: x + Number(rect.getAttribute('width')), bottom: y + Number(rect.getAttribute('height')) };
+        }),
+      );
+    await until(async () => assert.ok((await places()).filter((p) => p.id.startsWith('n')).length > 30));
+    const all = await places();
+    const leaves = all.filter((p) => !p.open);
+    const apart = (a, b) => a.right <= b.x || b.right <= a.x || a.bottom <= b.y || b.bottom <= a.y;
+    const within = (a, b) => a.x >= b.x && a.right <= b.right && a.y >= b.y && a.bottom <= b.bottom;
+    leaves.forEach((a, i) => leaves.slice(i + 1).forEach((b) => assert.ok(apart(a, b), `${a.id} on ${b.id}`)));
+    for (const a of leaves) for (const b of all.filter((p) => p.open)) assert.ok(apart(a, b) || within(a, b), `${a.id} over the border of ${b.id}`);
+    await page.getByRole('searchbox', { name: 'Find' }).fill('layers.0.self_attn.k_proj.weight');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    const middle = (id) => (all.find((p) => p.id === id).x + all.find((p) => p.id === id).right) / 2;
+    await until(() => assert.match(param('at') ?? '', /^n/));
+    await page.locator('.graph-canvas svg').focus();
+    for (const [key, sign] of [['ArrowRight', 1], ['ArrowLeft', -1]]) {
+      const before = param('at');
+      await page.keyboard.press(key);
+      await until(() => assert.notEqual(param('at'), before));
+      assert.equal(Math.sign(middle(param('at')) - middle(before)), sign, `${key} from ${before} to ${param('at')}`);
+    }
+    await page.getByRole('searchbox', { name: 'Find' }).fill('layer_norm');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Show its body' }).click();
+    await page.getByRole('navigation', { name: 'Bodies' }).getByText('layer_norm').waitFor();
+    await until(async () => assert.ok((await page.locator('.box.op .title').allTextContents()).includes('sqrt')));
+    await page.getByRole('navigation', { name: 'Bodies' }).getByRole('button').click();
+    await until(() => assert.equal(param('node'), null));
+  },
   'transformers: tokens that are parts of characters': async () => {
     const prompt = 'η γάτ';
     await page.to(`transformers?model=r1&text=${encodeURIComponent(prompt)}`);
@@ -191,6 +401,16 @@ const failed = await paths({
     await page.to(`backward?model=r0&text=${encodeURIComponent(PROMPT)}`);
     await until(async () => assert.equal(await page.locator('.field select option').first().textContent(), `next token ${seen(next[0].text)}`));
     await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), next[0].logit), 'the logit of the last token');
+  },
+  'what if: a unit in every row of a text': async () => {
+    await page.to(`whatif?model=r0&text=${encodeURIComponent(PROMPT)}&all=1`);
+    const layer = page.locator('.layer', { has: page.getByRole('heading', { name: 'layers.0.mlp.up_proj', exact: true }) });
+    assert.match(await label(layer.locator('.heat-root'), ...Array(3).fill('ArrowRight'), 'ArrowDown'), /^1, 2 = /);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'the unit in every row' }).click();
+    await page.getByRole('button', { name: 'Zero' }).click();
+    await until(async () => assert.match((await page.locator('.edits li .mono').allTextContents()).join(), /^%\d+ \[all, 2\]: set to 0$/));
+    await until(async () => assert.equal(await layer.locator('.tag').textContent(), `${PROMPT.length} changed`));
   },
   'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
 });

@@ -1,6 +1,6 @@
 // Training on the page: a finished run's numbers, runs started, paused and resumed there, a killed one, and any step again.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -30,6 +30,9 @@ const FOUND = {
   ...{ fix: '--epochs 32, or more data', step: 9, remedies: [{ settings: [{ key: 'epochs', value: 32 }] }, { words: 'more data' }] },
 };
 const PLANTED = { step: 9, bit: 3 };
+// What the log of that run says it was: its classes, and a command with a word that a shell must be kept from.
+const CLASSES = ['upper', 'lower'];
+const WORDS = ['limpid', 'train', '--data', "csv:it's $HOME.csv,target=y", '--out', 'planted'];
 const f64 = (x) => Buffer.from(new Float64Array([x]).buffer).readBigUInt64LE();
 cpSync(join(work, 'a'), join(work, 'planted'), { recursive: true });
 writeFileSync(
@@ -37,6 +40,7 @@ writeFileSync(
   eventsOf('a')
     .map((e) => {
       const loss = e.event === 'step' && e.step === PLANTED.step ? Number(new Float64Array(new BigUint64Array([f64(e.loss) ^ (1n << BigInt(PLANTED.bit))]).buffer)[0]) : e.loss;
+      if (e.event === 'run') return `${JSON.stringify({ ...e, command: WORDS, data: { ...e.data, class_names: CLASSES } })}\n`;
       return `${e.event === 'end' ? `${JSON.stringify(FOUND)}\n` : ''}${JSON.stringify(e.loss === undefined ? e : { ...e, loss })}\n`;
     })
     .join(''),
@@ -73,6 +77,10 @@ const failed = await paths({
     await finding.waitFor();
     assert.match(await finding.textContent(), /or more data/);
     assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32']);
+    const names = (part) => page.locator(`table.confusion ${part} th`).allTextContents();
+    assert.deepEqual([await names('thead'), await names('tbody')], [CLASSES, CLASSES]);
+    const command = page.locator('section', { hasText: 'Command to reproduce it' }).locator('pre');
+    assert.deepEqual(execFileSync('sh', ['-c', `printf '%s\\n' ${await command.textContent()}`], { encoding: 'utf8' }).trim().split('\n'), WORDS);
     assert.deepEqual(page.problems, []);
   },
   'another remedy while the form is open': async () => {
@@ -130,6 +138,85 @@ const failed = await paths({
       for (const e of steps) assert.equal(losses.get(e.step), e.loss, `step ${e.step}`);
     }, 'the table');
   },
+  'the other charts of a run, and the smoothed loss': async () => {
+    const steps = eventsOf('a').filter((e) => e.event === 'step');
+    const [epochs, probes] = ['epoch', 'probe'].map((kind) => eventsOf('a').filter((e) => e.event === kind));
+    const tableOf = async (name) => {
+      const chart = page.locator('figure.chart', { has: page.locator(`figcaption span:text-is("${name}")`) });
+      if (!(await chart.locator('tbody').count())) await chart.locator('summary').click();
+      await chart.locator('tbody tr').first().waitFor();
+      return chart.locator('table').evaluate((t) => [...t.rows].map((tr) => [...tr.cells].map((c) => c.textContent)));
+    };
+    // What is 0 or has no number at a step is empty.
+    const columns = (x, ...ys) => x.map((at, i) => [at, ...ys.map((y) => y[i])]);
+    const has = (rows, head, expected) => {
+      assert.deepEqual(rows[0], head);
+      assert.deepEqual(rows.slice(1).map((row) => row.map(Number)), expected);
+    };
+    await page.to('training?runs=r0&smooth=0');
+    await page.locator('figure.chart').first().waitFor();
+    await until(async () => has(await tableOf('Learning rate'), ['step', 'a'], columns(steps.map((e) => e.step), steps.map((e) => e.learning_rate))));
+    has(await tableOf('Gradient norm'), ['step', 'a'], columns(steps.map((e) => e.step), steps.map((e) => e.gradient_norm)));
+    has(await tableOf('Validation accuracy'), ['step', 'a'], columns(epochs.map((e) => e.step), epochs.map((e) => e.validation.accuracy)));
+    await page.getByRole('combobox', { name: 'Metric' }).selectOption('macro_recall');
+    has(await tableOf('Validation macro recall'), ['step', 'a'], columns(epochs.map((e) => e.step), epochs.map((e) => e.validation.macro_recall)));
+    const layers = probes[0].layers.map((l) => l.name);
+    const ofLayers = (of) => columns(probes.map((p) => p.step), ...layers.map((_, k) => probes.map((p) => of(p.layers[k]))));
+    has(await tableOf('Standard deviation of activations'), ['step', ...layers], ofLayers((l) => l.activations.at(-1).std));
+    has(await tableOf('Share of dead units'), ['step', ...layers], ofLayers((l) => l.activations.at(-1).dead_share));
+    has(await tableOf('Gradient norm of weights'), ['step', ...layers], ofLayers((l) => l.parameters[0].gradient_norm));
+    has(await tableOf('Update-to-weight ratio'), ['step', ...layers], ofLayers((l) => l.parameters[0].update_norm / l.parameters[0].norm));
+    // Weighted means of what was, whose weights halve with every step and add up to 1.
+    await page.to('training?runs=r0&smooth=0.5');
+    const halves = steps.map((_, i) => {
+      const weights = Array.from({ length: i + 1 }, (_, k) => 0.5 ** k);
+      return weights.reduce((s, w, k) => s + w * steps[i - k].loss, 0) / weights.reduce((s, w) => s + w);
+    });
+    await until(async () => {
+      const [head, ...rows] = await tableOf('Loss');
+      assert.deepEqual(head, ['step', 'a, unsmoothed', 'a', 'a, validation']);
+      const at = new Map(rows.map((row) => [Number(row[0]), row]));
+      steps.forEach((e, i) => assert.ok(Math.abs(Number(at.get(e.step)[2]) - halves[i]) < 1e-12, `step ${e.step}`));
+      for (const e of epochs) assert.equal(Number(at.get(e.step)[3]), e.validation.loss);
+    }, 'the smoothed loss');
+    // A logarithmic chart says the numbers themselves.
+    await page.to('training?runs=r0&smooth=0&log=1');
+    const chart = page.locator('figure.chart', { hasText: 'Loss' }).first();
+    await until(async () => {
+      await chart.locator('.plot').focus();
+      await page.keyboard.press('Home');
+      assert.equal(await chart.locator('output').textContent({ timeout: 1000 }), `step 1: a ${steps[0].loss.toFixed(3)}`);
+    });
+    assert.equal(Number((await tableOf('Loss'))[1][1]), steps[0].loss);
+  },
+  'runs are chosen by their boxes': async () => {
+    await page.to('training?runs=r0');
+    const runs = (list) => until(() => assert.match(page.url(), new RegExp(`[?&]runs=${list}$`)));
+    await row('b').getByRole('checkbox').check();
+    await runs('r0,r1');
+    await row('a').getByRole('checkbox').uncheck();
+    await runs('r1');
+    await row('b').getByRole('checkbox').uncheck();
+    await runs('none');
+  },
+  'runs are followed while the page is in sight': async () => {
+    await page.to('training?runs=r0');
+    await row('a').locator('td[title]').waitFor();
+    const turned = (hidden) =>
+      page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    const asked = [];
+    const keep = (r) => r.url().includes('/api/run/') && asked.push(new URL(r.url()).pathname);
+    page.on('request', keep);
+    await turned(true);
+    await page.evaluate(() => document.hidden);
+    assert.deepEqual(asked, [], 'nothing while it is hidden');
+    await turned(false);
+    await until(() => assert.deepEqual(asked, ['/api/run/log', '/api/run/events']), 'read once, and followed from there');
+    page.off('request', keep);
+  },
   'compare: two runs, and a planted bit': async () => {
     const lossOf = (name, step) => eventsOf(name).find((e) => e.event === 'step' && e.step === step).loss;
     const numbers = () => page.locator('.first-table tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1, 3).map((c) => c.textContent)));
@@ -150,6 +237,12 @@ const failed = await paths({
     const first = eventsOf('a').find((e) => e.event === 'step' && e.loss !== lossOf('b', e.step));
     await verdict(`They first differ at step ${first.step}: loss.`);
     await page.getByText('Their configurations differ in optimizer.lr.').waitFor();
+    const growth = page.locator('figure.chart', { hasText: 'How the difference grows' });
+    await growth.locator('summary').click();
+    await growth.locator('tbody tr').first().waitFor();
+    const grown = await growth.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => Number(c.textContent))));
+    assert.ok(grown.length > 100);
+    for (const [step, difference] of grown) assert.equal(difference, Math.abs(lossOf('a', step) - lossOf('b', step)), `step ${step}`);
     assert.deepEqual((await numbers()).map(([decimal]) => Number(decimal)), [first.loss, lossOf('b', first.step)]);
     await page.getByRole('checkbox', { name: /^compute the steps again/ }).check();
     await until(async () => assert.match(await page.locator('.verdict').first().textContent(), /^They first differ at step 1: layers\.0\..*\.$/), 'the first update');
@@ -176,6 +269,8 @@ const failed = await paths({
     assert.equal(await to(last), modelHash('a'));
     const middle = await to(17);
     assert.notEqual(middle, modelHash('a'));
+    const [, from] = (await page.locator('[data-number=step]').textContent()).match(/^17 of 192, from step (\d+) in /);
+    assert.ok(Number(from) < 17, `from step ${from}`);
     assert.equal(Number(await page.locator('[data-number=loss]').getAttribute('title')), eventsOf('a').find((e) => e.event === 'step' && e.step === 17).loss);
     await page.getByRole('button', { name: 'Its activations' }).click();
     await page.locator('.layer').first().waitFor();
@@ -184,11 +279,17 @@ const failed = await paths({
   'a run started here, paused, resumed, and repeated by its configuration': async () => {
     await page.to('training?runs=r0');
     await page.getByRole('button', { name: 'Start a run' }).click();
-    const form = page.locator('form');
+    const form = page.getByRole('form', { name: 'Start a run' });
     const field = (label) => form.locator('label.field', { has: page.locator(`span:text-is("${label}")`) }).first().locator('input');
     await field('epochs').waitFor();
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    await until(async () => assert.equal(await form.count(), 0));
+    await page.getByRole('button', { name: 'Start a run' }).click();
     await field('name').fill('here');
     await field('epochs').fill('40');
+    await form.locator('summary').click();
+    await field('model.layers').fill('2, 8, 2');
+    assert.deepEqual(await form.locator('label.field', { has: page.locator('.tag') }).locator('.mono').allTextContents(), ['epochs', 'model.layers']);
     await form.getByRole('button', { name: 'Start', exact: true }).click();
     await row('here').waitFor();
     await until(async () => {
@@ -197,8 +298,19 @@ const failed = await paths({
       assert.match(await row('here').locator('td').nth(1).textContent(), /paused|finished/);
     }, 'paused');
     await resumeToTheEnd('here');
+    assert.deepEqual(JSON.parse(readFileSync(join(work, 'started/here/config.json'))).model.layers, [2, 8, 2]);
     limpid('train', '--config', 'started/here/config.json', '--out', 'again');
     assert.deepEqual(readFileSync(join(work, 'started/here/model.safetensors')), readFileSync(join(work, 'again/model.safetensors')));
+  },
+  'a run that is stopped': async () => {
+    await page.to('training?runs=r0');
+    await page.getByRole('button', { name: 'Start a run' }).click();
+    await page.locator('form').getByLabel('name', { exact: true }).fill('long');
+    await page.locator('form label.field', { has: page.locator('span:text-is("epochs")') }).first().locator('input').fill('100000');
+    await page.locator('form').getByRole('button', { name: 'Start', exact: true }).click();
+    await row('long').getByRole('button', { name: 'Stop' }).click();
+    await until(async () => assert.equal(await row('long').locator('td').nth(1).textContent(), 'stopped'));
+    assert.equal(await row('long').getByRole('button', { name: 'Pause' }).count(), 0);
   },
   'a killed run resumed here ends as if nothing had been': async () => {
     await page.to('training?runs=r2');

@@ -30,6 +30,7 @@ const { chain } = await module('graph/chain');
 Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
 Object.assign(globalThis, { document: { hidden: false, documentElement: { dataset: {} } } });
 const store = await module('training/store');
+const route = await module('state/route');
 const subject = await module('state/subject');
 
 const failed = await paths({
@@ -69,6 +70,22 @@ const failed = await paths({
     const end = { event: 'end', reason: 'interrupted', step: 4689 };
     assert.equal(store.merged(before, { ...log, state: 'stopped', reset: false, end }).total, 4689);
   },
+  'what a resumed run does again takes the place of what it did': () => {
+    const part = (...steps) => ({ step: steps, epoch: steps.map(() => 1), loss: steps.map((s) => 10 * s), learning_rate: steps.map((s) => s / 8), gradient_norm: steps.map((s) => -s) });
+    const log = { run: 'r0', cursor: 1, state: 'running', reset: true, steps: part(1, 2, 3, 4), thinned: false, total_steps: 4, epochs: [{ epoch: 1, step: 2 }, { epoch: 2, step: 4 }], probes: [], samples: [], end: null };
+    const found = { rule: 'overfitting', layer: '', step: 3 };
+    const before = store.merged({ id: 'r0' }, { ...log, findings: [found] });
+    const again = { ...part(3, 4, 5), loss: [7, 8, 9] };
+    const after = store.merged(before, { ...log, reset: false, steps: again, epochs: [{ epoch: 2, step: 4, best: true }], findings: [found, { ...found, step: 5 }] });
+    assert.deepEqual(after.steps, { step: [1, 2, 3, 4, 5], epoch: Array(5).fill(1), loss: [10, 20, 7, 8, 9], learning_rate: [1, 2, 3, 4, 5].map((s) => s / 8), gradient_norm: [-1, -2, -3, -4, -5] });
+    assert.deepEqual(after.epochs, [{ epoch: 1, step: 2 }, { epoch: 2, step: 4, best: true }]);
+    assert.deepEqual(after.findings.map((f) => f.step), [3, 5]);
+    // Its end is none as long as it goes on.
+    const ended = store.merged(after, { ...log, reset: false, steps: part(), epochs: [], findings: [], state: 'stopped', end: { event: 'end', reason: 'interrupted', step: 5 } });
+    assert.equal(ended.end.reason, 'interrupted');
+    assert.equal(store.merged(ended, { ...log, reset: false, steps: part(6), epochs: [], findings: [] }).end, undefined);
+    assert.deepEqual(before.steps.step, [1, 2, 3, 4], 'what was known is another value');
+  },
   'numbers are shown as the tool shows them': () => {
     const cases = [
       [0.1, '0.1'],
@@ -87,6 +104,30 @@ const failed = await paths({
     assert.deepEqual([0.1, 1 / 3, 24 / 255].map(f32), ['0.1', '0.33333334', '0.09411765']);
     assert.deepEqual([NaN, Infinity, -Infinity].map(numbers.exact), ['nan', 'inf', '-inf']);
     assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
+  },
+  'sizes, shares, shapes and tokens': () => {
+    assert.deepEqual([0, 9999, 10_000, 12_345, 990_000, 1_000_000, 25_800_000, 3e9, 7.5e12].map(numbers.short), ['0', '9,999', '10 k', '12 k', '990 k', '1.0 M', '26 M', '3.0 G', '7.5 T']);
+    assert.deepEqual([0, 1023, 1024, 1536, 103_272, 10 * 1024 ** 2, 1.5 * 1024 ** 3, 2048 * 1024 ** 4].map(numbers.bytes), ['0 B', '1023 B', '1.0 KiB', '1.5 KiB', '101 KiB', '10 MiB', '1.5 GiB', '2048 TiB']);
+    assert.deepEqual([numbers.percent(0.12345), numbers.percent(1, 0), numbers.percent('nan'), numbers.percent(0.98765, 2)], ['12.3\u202f%', '100\u202f%', 'NaN\u202f%', '98.77\u202f%']);
+    assert.deepEqual([numbers.shapeText([]), numbers.shapeText([3]), numbers.shapeText([256, 784])], ['scalar', '3', '256 × 784']);
+    assert.deepEqual(['a b', '\n', '\t', ''].map(numbers.visible), ['a\u2423b', '\u21b5', '\u21e5', '\u2205']);
+  },
+  'an address says what it was made of': () => {
+    const params = { model: 'r0@7', cell: 'layers.1:5', open: 'a|b/c', text: 'a & b = ü?#%\n', values: '1,-2.5', none: '' };
+    const made = route.formatRoute({ view: 'forward', params });
+    const { none, ...rest } = params;
+    assert.deepEqual(route.parseRoute(made), { view: 'forward', params: rest });
+    assert.match(made, /^#\/forward\?model=r0%407&cell=layers\.1:5&open=a\|b\/c&text=\S+&values=1,-2\.5$/);
+    assert.deepEqual(route.parseRoute('#/lab'), { view: 'lab', params: {} });
+    assert.equal(route.formatRoute({ view: 'lab', params: {} }), '#/lab');
+  },
+  'a drawing in an address comes back, cut or not': () => {
+    const pixels = Float32Array.from({ length: 784 }, (_, i) => Math.fround((i % 256) / 255));
+    const text = subject.encodePixels(pixels, 1);
+    assert.match(text, /^[\w-]+$/);
+    assert.deepEqual(subject.decodePixels(text, 784), [...pixels]);
+    assert.deepEqual(subject.decodePixels(text.slice(0, 8), 8), [...pixels.slice(0, 6), 0, 0]);
+    assert.deepEqual(subject.decodePixels('no base64!', 2), [0, 0]);
   },
   'typed numbers, and words that are none': () => {
     assert.deepEqual(subject.parseNumbers('1, -2.5;inf -Infinity nan'), [1, -2.5, 'inf', '-inf', 'nan']);

@@ -18,7 +18,7 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
   const last = useRef<{ x: number; y: number } | undefined>(undefined);
   const pen = useRef({ x: SIZE / 2, y: SIZE / 2, down: false });
   const frame = useRef(0);
-  const [centred, setCentred] = useState(route.peek().params['raw'] === undefined);
+  const centred = route.value.params['raw'] === undefined;
   const [pixels, setPixels] = useState<Float32Array>(() => Float32Array.from(decodePixels(route.peek().params['pixels'] ?? '', columns * rows)));
   const [cursor, setCursor] = useState<{ x: number; y: number } | undefined>(undefined);
   const shade = theme.value;
@@ -177,7 +177,6 @@ export function DrawPad(props: { columns: number; rows: number; onPixels: (pixel
           label="centre and scale as MNIST"
           value={centred}
           onChange={(v) => {
-            setCentred(v);
             setParams({ raw: v ? undefined : '1' });
             const made = digitOf(ink.current, SIZE, SIZE, columns, rows, v);
             setPixels(made);

@@ -230,7 +230,7 @@ function Command({ run }: { run: RunInfo }) {
   if (!answer) return null;
   // A run that was started here has its configuration alone.
   const words = answer.command.includes('train') ? answer.command : ['limpid', 'train', '--config', `${run.path}/config.json`, '--out', `${run.path}-again`];
-  const text = words.map((a) => (/^[\w./:,=+-]+$/.test(a) ? a : `'${a}'`)).join(' ');
+  const text = words.map((a) => (/^[\w./:,=+-]+$/.test(a) ? a : `'${a.replaceAll("'", "'\\''")}'`)).join(' ');
   return (
     <section class="sheet stack">
       <h2>Command to reproduce it</h2>
