@@ -470,6 +470,75 @@ TEST(Plan, KeepsABarrierBeforeARepetition) {
   EXPECT_GT(barred.find("tanh"), barred.find("matmul")) << barred;
 }
 
+// Every kind of step, with its operands in their places.
+TEST(Plan, NamesWhatEveryStepReads) {
+  const auto line = [](const std::vector<Type>& types,
+                       const std::function<std::vector<Value>(std::span<const Value>)>& code) {
+    std::vector<Input> inputs;
+    for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
+    std::string plan = compile(trace("f", inputs, code)).plan();
+    EXPECT_EQ(std::count(plan.begin(), plan.end(), '\n'), 1) << plan;
+    return plan.substr(0, plan.size() - 1);
+  };
+  using Values = std::vector<Value>;
+  const Type row = f32({4}), rows = f32({3, 4}), one = f32({});
+  EXPECT_EQ(
+      line(
+          {row, row, row, row, one, one, one, one},
+          [](auto x) {
+            const AdamUpdated y = adam_update(x[0], x[1], x[2], x[3], {x[4], x[5], x[6], x[7]}, {});
+            return Values{y.parameter, y.mean, y.square};
+          }),
+      "out0, out1, out2 = adam_update 4 in0, in1, in2, in3");
+  const auto attention = [](auto x) {
+    return Values{
+        scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x.size() == 4 ? x[3] : Value()})};
+  };
+  EXPECT_EQ(line({f32({2, 5, 4}), f32({2, 6, 4}), f32({2, 6, 3})}, attention),
+            "out0 = attention 2x5x6x4 in0 in1 in2");
+  EXPECT_EQ(line({rows, rows, rows, f32({3, 3})}, attention),
+            "out0 = attention 1x3x3x4 in0 in1 in2 mask in3");
+  const Type wide{Dtype::kF64, {3, 4}};
+  EXPECT_EQ(line({wide, wide, wide}, attention), "out0 = attention 1x3x3x4 f64 in0 in1 in2");
+  EXPECT_EQ(line({f32({2, 1, 4}), f32({2, 4, 6}), f32({2, 6, 3}), {Dtype::kI32, {}}},
+                 [](auto x) { return Values{cached_attention(x[0], x[1], x[2], x[3])}; }),
+            "out0 = attention 2x1x6x4 in0 in1 in2 at in3");
+  EXPECT_EQ(
+      line({f32({6, 4}), {Dtype::kI32, {2}}}, [](auto x) { return Values{gather(x[0], x[1])}; }),
+      "out0 = gather 1x2 in0[in1]");
+  EXPECT_EQ(
+      line({{Dtype::kI32, {3}}, rows}, [](auto x) { return Values{scatter_add(x[0], x[1], 6)}; }),
+      "out0[in0] = scatter_add 1x3 in1");
+  EXPECT_EQ(line({rows, f32({1, 4}), {Dtype::kI32, {}}},
+                 [](auto x) { return Values{update_rows(x[0], x[1], x[2], 0)}; }),
+            "out0 = update in0 rows in1 at in2");
+  EXPECT_EQ(line({f32({2, 3, 4})},
+                 [](auto x) {
+                   return Values{transpose(x[0], {0, 2, 1})};
+                 }),
+            "out0 = transpose 2x3x4 in0");
+  EXPECT_EQ(line({rows}, [](auto x) { return Values{slice(x[0], 1, 1, 3)}; }),
+            "out0 = move 3x8 bytes in0");
+  EXPECT_EQ(line({rows, row, row}, [](auto x) { return Values{layer_norm(x[0], x[1], x[2])}; }),
+            "out0 = layer_norm 1x3x4 in0 * in1 + in2");
+  EXPECT_EQ(line({rows, row, rows},
+                 [](auto x) {
+                   return call(op::rms_norm_gradient, Values{x[0], x[2], x[1]},
+                               {{"dims", std::int64_t{1}}, {"eps", 1e-5}});
+                 }),
+            "out0, out1 = rms_norm_gradient 1x3x4 in0, in2 * in1");
+  EXPECT_EQ(line({f32({4, 3}), f32({5, 4})},
+                 [](auto x) { return Values{matmul(x[0], x[1], true, true)}; }),
+            "out0 = matmul 1x3x5x4 in0^T in1^T");
+  EXPECT_EQ(
+      line({rows, f32({5, 4}), f32({5})}, [](auto x) { return Values{linear(x[0], x[1], x[2])}; }),
+      "out0 = matmul 1x3x5x4 in0 in1^T + in2");
+  EXPECT_EQ(
+      line({{Dtype::kF64, {3}}, {Dtype::kF64, {3}}}, [](auto x) { return Values{x[1] - x[0]}; }),
+      "out0 = reference subtract in1, in0");
+  EXPECT_EQ(line({row}, [](auto x) { return Values{x[0]}; }), "out0 = copy in0");
+}
+
 TEST(InstructionSet, IsForcedByTheEnvironment) {
   for (kernels::Isa isa : kernels::available_isas()) {
     ASSERT_EQ(setenv("LIMPID_ISA", std::string(name(isa)).c_str(), 1), 0);
@@ -483,6 +552,22 @@ TEST(InstructionSet, IsForcedByTheEnvironment) {
     EXPECT_NE(std::string(e.what()).find("abacus"), std::string::npos) << e.what();
   }
   unsetenv("LIMPID_ISA");
+}
+
+TEST(InstructionSet, IsRefusedIfTheMachineLacksIt) {
+  const auto available = kernels::available_isas();
+  const Function f = nn::mlp({2, 1}, relu).function();
+  for (const kernels::Isa isa : {kernels::Isa::kAvx512, kernels::Isa::kAvx2, kernels::Isa::kNeon}) {
+    if (std::find(available.begin(), available.end(), isa) != available.end()) continue;
+    try {
+      compile(f, {.isa = isa});
+      ADD_FAILURE() << name(isa);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(e.what(), "compile of 'mlp': instruction set " + std::string(name(isa)) +
+                              " is not available on this machine");
+    }
+  }
 }
 
 TEST(Compiled, TracesOnceForEveryType) {

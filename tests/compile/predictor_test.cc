@@ -207,8 +207,27 @@ TEST(Predictor, SaysWhatDoesNotFit) {
             "predict with 'mlp': input 'x': expected f32[N, 20], got f32[20]");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
             "predict with 'mlp': expected 1 input ('x'), got 0");
+  EXPECT_EQ(message_of([&] { predict({Tensor::scalar(1.0f)}); }),
+            "predict with 'mlp': input 'x': expected f32[0, 20], got f32[]");
   EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
             "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");
+  EXPECT_EQ(message_of([&] { predict.prepare({0}); }),
+            "predict with 'mlp': expected a plan of 1 to 8 rows, got 0");
+  // Of many inputs it names a dozen.
+  for (const int count : {2, 12, 13}) {
+    std::vector<Input> inputs;
+    std::string names;
+    for (int i = 0; i < count; ++i) {
+      inputs.push_back({"i" + std::to_string(i), {Dtype::kF32, {}}});
+      if (i < 12) names += (i == 0 ? "'" : ", '") + inputs.back().name + "'";
+    }
+    const Predictor many(
+        trace("many", inputs, [](std::span<const Value> in) { return std::vector<Value>{in[0]}; }),
+        {});
+    EXPECT_EQ(message_of([&] { many(std::vector<Tensor>{}); }),
+              "predict with 'many': expected " + std::to_string(count) + " inputs (" + names +
+                  (count > 12 ? ", ..." : "") + "), got 0");
+  }
   EXPECT_EQ(message_of([&] { const Predictor none(net.function, net.params, {.shared = {"x"}}); }),
             "predict with 'mlp': expected at least one input with rows, got none");
   // No row at once would never come to an end, and no run at once would wait for ever.

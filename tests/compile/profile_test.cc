@@ -32,6 +32,29 @@ TEST(Profile, HasEveryBandOfThePlanInItsOrder) {
 
 TEST(Profile, RefusesWhatTheFunctionDoes) { EXPECT_THROW(profile(two_layers(), {}, 1), Error); }
 
+// Constants, and what lies between the steps of a band, are in their places.
+TEST(Profile, RunsWhatThePlanRuns) {
+  const Type type{Dtype::kF32, {64, 8}};
+  const Function f = trace("f", {{"x", type}}, [](std::span<const Value> in) {
+    const auto weight = [&](const Shape& shape, std::uint64_t key) {
+      return constant(in[0].builder(), nn::normal(1.0)(Key(key), shape));
+    };
+    return std::vector<Value>{linear(linear(in[0], weight({16, 8}, 1)), weight({8, 16}, 2))};
+  });
+  const Tensor x = nn::normal(1.0)(Key(3), type.shape);
+  const Tensor want = interpret(f, {&x, 1})[0];
+  CompileOptions options;
+  options.donations = {{0, 0}};
+  for (const int threads : {1, 2}) {
+    const Tensor given = Tensor::from<float>(type.shape, x.values<float>());
+    ThreadPool pool({.threads = threads});
+    const std::vector<BandTime> times = profile(f, {&given, 1}, 0, &pool, options);
+    ASSERT_EQ(times.size(), 1u);
+    EXPECT_EQ(times[0].steps.find("2 steps for 64 rows, 64 at a time:"), 0u) << times[0].steps;
+    EXPECT_TRUE(given.same_bits(want)) << threads;
+  }
+}
+
 TEST(Profile, WritesWhereAnInputIsGivenAway) {
   const Type cache_type{Dtype::kF32, {4, 2}}, row_type{Dtype::kF32, {1, 2}};
   const Function f =

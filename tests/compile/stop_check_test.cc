@@ -113,6 +113,13 @@ TEST_P(Stopping, APredictorStopsInARun) {
   EXPECT_EQ(predict(examples).front().shape(), (Shape{256, kSize}));
 }
 
+TEST_P(Stopping, AnExecutableGivesNothingOfARunThatEnded) {
+  ThreadPool pool({.threads = GetParam()});
+  const Executable executable = compile(long_function());
+  StopCheck at_once([] { return true; });
+  EXPECT_FALSE(executable(square(), at_once, &pool));
+}
+
 TEST(Stopping, ShortRunsDoNotAsk) {
   const auto net = nn::mlp({4, 8, 2}, relu);
   const Executable executable = compile(bind(net.function(), net.init(Key(0))));

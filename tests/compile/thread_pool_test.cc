@@ -277,6 +277,13 @@ TEST(ThreadPool, PinsTheCallerWhenAsked) {
     EXPECT_EQ(allowed_cpus(), 1);
   }
   EXPECT_EQ(allowed_cpus(), cpus);
+  {
+    // The caller alone.
+    ThreadPool pool({.threads = 2, .pin = false, .pin_caller = true});
+    EXPECT_EQ(allowed_cpus(), 1);
+    EXPECT_EQ(cpus_of_pinned_threads().size(), 1u);
+  }
+  EXPECT_EQ(allowed_cpus(), cpus);
 }
 
 // Wherever the caller runs, the other thread is on another CPU.

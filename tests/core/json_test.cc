@@ -46,10 +46,13 @@ TEST(Json, ReadsUpToItsLimits) {
   EXPECT_TRUE(Json::parse(nested(kLimits.depth)).is_array());
   EXPECT_EQ(Json::parse(members(kLimits.members)).size(), kLimits.members);
   EXPECT_EQ(Json::parse(values(kLimits.values)).size(), kLimits.values - 1);
+  const std::string longest = '"' + std::string(kLimits.bytes - 2, ' ') + '"';
+  EXPECT_EQ(Json::parse(longest).as_string().size(), kLimits.bytes - 2);
 }
 
 TEST(Json, RefusesWhatGoesBeyond) {
-  expect_refused("expected at most 12582912 bytes", '"' + std::string(kLimits.bytes, ' ') + '"');
+  expect_refused("expected at most 12582912 bytes",
+                 '"' + std::string(kLimits.bytes - 1, ' ') + '"');
   expect_refused("nested too deeply", nested(kLimits.depth + 1));
   expect_refused("nested too deeply", repeat("[", 1'000'000));
   expect_refused("nested too deeply", repeat("{\"a\":", 1'000'000));
@@ -70,6 +73,9 @@ TEST(Json, SaysWhatIsNoJson) {
     expect_error(ErrorCode::kFormat, "pars", [&] { Json::parse(text); });
     EXPECT_FALSE(Json::try_parse(text)) << text;
   }
+  // Its message repeats bytes of the text, and is one line of ASCII all the same.
+  expect_error(ErrorCode::kFormat, "last read: '\"\\x7f<U+000A>'",
+               [] { Json::parse("\"\x7f\n\""); });
   // Nothing after a zero byte is skipped.
   expect_error(ErrorCode::kFormat, "byte 3: a zero byte",
                [] { Json::parse(std::string_view("{}\0{", 4)); });
@@ -121,6 +127,7 @@ TEST(Json, WritesUtf8OrAsciiAndReplacesOrRefusesTheRest) {
   const Json text = "a\u00e9\U0001f600\x7f";
   EXPECT_EQ(text.dump(), "\"a\u00e9\U0001f600\x7f\"");
   EXPECT_EQ(text.dump({.ascii = true}), R"("a\u00e9\ud83d\ude00\u007f")");
+  EXPECT_EQ(Json("\x7f").dump({.ascii = true}), R"("\u007f")");
   const Json broken{{"k\xff", "\xc3"}};
   EXPECT_EQ(broken.dump({.replace_invalid = true}), "{\"k\ufffd\":\"\ufffd\"}");
   expect_error(ErrorCode::kInvalidArgument, "expected UTF-8", [&] { (void)broken.dump(); });
@@ -138,6 +145,11 @@ TEST(Json, IsChangedByKeyAndPlace) {
   json["a"][1] = 2.5;
   json.update(Json{{"b", false}, {"d", 3U}});
   EXPECT_EQ(json.dump(), R"({"b":false,"a":["x",2.5],"d":3})");
+  EXPECT_EQ(json["a"].at(1).as_number(), 2.5);
+  expect_error(ErrorCode::kFormat, "expected more than 2 elements, got 2",
+               [&] { (void)json["a"].at(2); });
+  EXPECT_EQ(json.size(), 3U);
+  EXPECT_EQ(Json("abc").size(), 0U);
   json.erase("a");
   EXPECT_EQ(json, (Json{{"b", false}, {"d", 3}}));
   EXPECT_FALSE(json.contains("a"));
@@ -150,6 +162,8 @@ TEST(Json, HoldsEveryInteger) {
   EXPECT_EQ(Json::parse("18446744073709551615").as_unsigned(),
             std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(Json(std::uint64_t{7}).as_integer(), 7);
+  EXPECT_EQ(Json(7).as_unsigned(), 7U);
+  EXPECT_EQ(Json(0).as_unsigned(), 0U);
   EXPECT_EQ(Json(7).as_number(), 7.0);
   EXPECT_EQ(Json(std::numeric_limits<std::uint64_t>::max()).as_number(), 18446744073709551616.0);
   expect_error(ErrorCode::kFormat, "expected an integer, got 18446744073709551615",
@@ -175,8 +189,15 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
           [&] { (void)mlp.at("sizes").elements()[1].as_integer(); });
   refused("config.mlp.sizes[2]: expected an integer, got 18446744073709551615",
           [&] { (void)mlp.at("sizes").at(2).as_integer(); });
+  constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+  refused("config.mlp.sizes[0]: expected an integer from -9223372036854775808 to 2, got 3",
+          [&] { (void)mlp.at("sizes").at(0).as_integer(kLowest, 2); });
   refused("config.mlp.sizes: expected a list of more than 3 elements",
           [&] { (void)mlp.at("sizes").at(3); });
+  refused("config.mlp.sizes[0]: expected an integer from 4 to 9223372036854775807, got 3",
+          [&] { (void)mlp.at("sizes").at(0).as_integer(4); });
+  refused("config.mlp.name: expected a list of more than 0 elements, got 1",
+          [&] { (void)mlp.at("name").at(0); });
   refused("config.mlp.sizes[0]: expected a string, got 3",
           [&] { (void)mlp.at("sizes").as_strings(); });
   refused("config.mlp.name: expected true or false, got 1",
@@ -187,12 +208,20 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   refused("config.mlp.a\\x07b: expected a number, got \"x\"",
           [&] { (void)mlp.members()[2].second.as_number(); });
   EXPECT_FALSE(mlp.find("norm"));
+  // A document without a name has no path.
+  try {
+    (void)JsonView(json).as_bool();
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("expected true or false, got {"), 0U) << e.what();
+  }
 }
 
 TEST(Json, IsShortInAMessage) {
   const std::string text = brief(std::string(1000, 'x') + "\n");
   EXPECT_EQ(text, '"' + std::string(59, 'x') + "...");
   EXPECT_EQ(brief("\xff\n"), "\"\\ufffd\\n\"");
+  EXPECT_EQ(brief(std::string(58, 'x')), '"' + std::string(58, 'x') + '"');
 }
 
 }  // namespace

@@ -19,6 +19,12 @@ TEST(Numbers, Grouped) {
   EXPECT_EQ(grouped(INT64_MIN), "-9,223,372,036,854,775,808");
 }
 
+TEST(Numbers, CountedInTheSingularIfThereIsOne) {
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(2, "row"), "2 rows");
+}
+
 TEST(Numbers, ShortAndExact) {
   EXPECT_EQ(short_number(static_cast<double>(1.94f)), "1.94");
   EXPECT_EQ(short_number(-0.000123456789), "-0.000123457");
@@ -26,6 +32,7 @@ TEST(Numbers, ShortAndExact) {
   EXPECT_EQ(short_number(-HUGE_VAL), "-inf");
   EXPECT_EQ(exact_number(static_cast<double>(1.61f), Dtype::kF32), "1.61");
   EXPECT_EQ(exact_number(0.1, Dtype::kF64), "0.1");
+  EXPECT_EQ(exact_number(-std::nan(""), Dtype::kF32), "nan");
   EXPECT_EQ(exact_number(static_cast<double>(0.1f), Dtype::kF64), "0.10000000149011612");
 }
 

@@ -99,6 +99,18 @@ TEST(Named, GroupsAreMappedTogetherIfTheirNamesAreTheSame) {
     EXPECT_THROW(map(difference, a, other), Error);
     EXPECT_THROW(map(difference, other, a), Error);
   }
+  const auto complaint = [&](const Counts& one, const Counts& other) -> std::string {
+    try {
+      map(difference, one, other);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint(a, {{"x", 1}}),
+            "groups: expected the same names in both, got 'y' in the first only");
+  EXPECT_EQ(complaint({{"x", 1}}, a),
+            "groups: expected the same names in both, got 'y' in the second only");
 }
 
 TEST(Params, AreStackedIfTheirTypesAreTheSame) {
@@ -112,6 +124,41 @@ TEST(Params, AreStackedIfTheirTypesAreTheSame) {
         << to_string(other.type());
   EXPECT_THROW(stack(std::vector<Params>{first, {{"v", first.at("w")}}}), Error);
   EXPECT_THROW(stack(std::span<const Params>()), Error);
+}
+
+// Of many names a message shows a dozen.
+TEST(Named, ShowsAtMostTwelveNames) {
+  for (const int size : {12, 13}) {
+    std::string shown = "no entry 'x'; there are: ";
+    Counts counts;
+    for (int i = 0; i < size; ++i) {
+      counts.set("n" + std::to_string(i), i);
+      if (i < 12) shown += (i == 0 ? "n" : ", n") + std::to_string(i);
+    }
+    try {
+      (void)counts.at("x");
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.what(), shown + (size == 12 ? "" : ", ..."));
+      EXPECT_EQ(e.code(), ErrorCode::kNotFound);
+    }
+  }
+}
+
+TEST(Errors, AreNamedByTheirCodes) {
+  const std::pair<ErrorCode, const char*> names[] = {
+      {ErrorCode::kInvalidArgument, "invalid argument"},
+      {ErrorCode::kShape, "shape"},
+      {ErrorCode::kDtype, "dtype"},
+      {ErrorCode::kParse, "parse"},
+      {ErrorCode::kFormat, "format"},
+      {ErrorCode::kIo, "io"},
+      {ErrorCode::kNotFound, "not found"},
+      {ErrorCode::kUnsupported, "unsupported"},
+      {ErrorCode::kNoGradient, "no gradient"},
+      {ErrorCode::kNoMemory, "no memory"},
+      {ErrorCode::kInternal, "internal"}};
+  for (const auto& [code, text] : names) EXPECT_EQ(name(code), text);
 }
 
 }  // namespace

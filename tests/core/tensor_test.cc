@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -231,6 +232,10 @@ TEST(Tensor, DeferredRowsAreThoseOfTheirOwnShape) {
   EXPECT_THROW(t.rows(kMost, 1), Error);
   EXPECT_THROW(t.rows(1, -1), Error);
   EXPECT_THROW(t.read_rows(0, 2, {}), Error);
+  const Tensor none = Tensor::zeros({Dtype::kF32, {0, 2}});
+  EXPECT_EQ(none.rows(0, 0).type(), none.type());
+  none.read_rows(0, 0, {});
+  EXPECT_THROW(none.rows(0, 1), Error);
   EXPECT_THROW(Tensor::deferred_rows({Dtype::kF32, {}}, {}), Error);
 }
 
@@ -253,6 +258,37 @@ TEST(Tensor, GoesThroughBlocksInOrder) {
   });
   EXPECT_EQ(next, shape.elements());
   EXPECT_GT(blocks, 1);
+}
+
+// A row of more bytes than a block is a block of its own.
+TEST(Tensor, GoesThroughRowsThatAreLongerThanABlock) {
+  const Type type{Dtype::kU8, {3, 100'000}};
+  const Tensor t = Tensor::deferred_rows(
+      type, [](std::int64_t first, std::int64_t count, std::span<std::byte> bytes) {
+        EXPECT_EQ(count, 1);
+        std::fill(bytes.begin(), bytes.end(), static_cast<std::byte>(first));
+      });
+  std::int64_t next = 0;
+  for_each_block(t, [&](std::int64_t first, std::span<const std::byte> bytes) {
+    EXPECT_EQ(first, next++);
+    EXPECT_EQ(bytes.size(), 100'000U);
+    EXPECT_EQ(bytes.back(), static_cast<std::byte>(first));
+  });
+  EXPECT_EQ(next, 3);
+}
+
+// Memory that another tensor gave back holds its elements.
+TEST(Tensor, BeginsWithZerosInMemoryThatWasUsed) {
+  for (const std::int64_t size : {8, 1000, 100'000}) {
+    const Type type{Dtype::kU8, {size}};
+    const Tensor zeros = Tensor::zeros(type);
+    for (int i = 0; i < 3; ++i) {
+      Tensor::generate_bytes(type, [](std::span<std::byte> out) {
+        std::fill(out.begin(), out.end(), std::byte{0xff});
+      });
+      EXPECT_TRUE(Tensor::zeros(type).same_bits(zeros)) << size;
+    }
+  }
 }
 
 // Of several at once, as of one after the other, whatever their sizes are.
@@ -284,6 +320,8 @@ TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   }
   EXPECT_EQ(Shape{Shape::kMaxElements}.elements(), Shape::kMaxElements);
   EXPECT_THROW(Shape{Shape::kMaxElements + 1}, Error);
+  EXPECT_EQ((Shape{1, 2, 1, 2, 1, 2, 1, 2}).rank(), 8U);
+  EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error);
 }
 
 TEST(Shape, CountsItsAxesFromEitherEnd) {

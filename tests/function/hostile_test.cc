@@ -202,6 +202,7 @@ TEST(Hostile, LimitsOfText) {
   expect(with(repeated("%{}", 1'025) + " = exp"), "more than 1024 results");
   expect(with("%y = exp(%x) : " + repeated("f32[4]", 1'025)), "more than 1024 types");
   expect(with("%y = exp(%x) {" + repeated("a{} = 1", 65)), "more than 64 attributes");
+  expect(with("%y = exp(%x) {" + repeated("a{} = 1", 64) + "} : f32[4]"), "there is no attribute");
   expect(with("%y = exp(%x) {a = [" + repeated("1", 65'537)), "more than 65536 integers in a list");
   std::string ops;
   for (int i = 0; i <= 100'000; ++i) ops += fmt::format("%{} = exp(%x) : f32[4]\n", i);

@@ -36,6 +36,30 @@ TEST(Text, OfAWholeTrainingStepReadsBack) {
   EXPECT_EQ(parse_function(to_text(step)), step);
 }
 
+TEST(Text, LinesMayEndAsOnWindows) {
+  std::string text;
+  for (const char* c = kMlp; *c != 0; ++c) text += *c == '\n' ? "\r\n" : std::string(1, *c);
+  EXPECT_EQ(to_text(parse_function(text)), kMlp);
+}
+
+// No name of a result, if it has none, and no control character.
+TEST(Text, HasWhatThereIs) {
+  Builder builder("");
+  const Value x = builder.input("\x1f", {Dtype::kF32, {2}});
+  const Function f = builder.finish(std::vector<Value>{-x, x}, {"", "\x7f"});
+  const std::string text =
+      "function \"\"(%\"\\x1f\": f32[2]) {\n  %0 = negate(%\"\\x1f\") : f32[2]\n"
+      "  return %0, \"\x7f\" = %\"\\x1f\"\n}\n";
+  EXPECT_EQ(to_text(f), text);
+  EXPECT_EQ(parse_function(text), f);
+}
+
+TEST(Text, ShowsAsManyElementsAsItIsTold) {
+  const Tensor four = Tensor::from<float>({4}, {1, 2, 3, 4});
+  EXPECT_EQ(to_text(four, {.max_elements = 4}), "f32[4] (1.0, 2.0, 3.0, 4.0)");
+  EXPECT_EQ(to_text(four, {.max_elements = 3}), "f32[4] ...");
+}
+
 TEST(Text, OddNamesAreQuoted) {
   Builder builder("0 odd \"name\"");
   const Value x = builder.input("a b\n%", {Dtype::kF32, {2}});
@@ -50,6 +74,20 @@ TEST(Text, InputsNamedLikeResultsAreQuoted) {
   const Value x = builder.input("0", {Dtype::kF32, {2}});
   const Function f = builder.finish(std::vector<Value>{-x, x});
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
+TEST(Text, AnAttributeThatIsMissingOrOfAnotherKindIsNamed) {
+  const Attributes one{{"axis", std::int64_t{1}}};
+  EXPECT_EQ(one.integer("axis"), 1);
+  for (const char* name : {"axis", "other"}) {
+    try {
+      (void)one.get<double>(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(e.what(), "attribute '" + std::string(name) + "' is missing or of another kind");
+    }
+  }
 }
 
 // Whatever the order in which code or a file names them, a call is the same call.
@@ -102,6 +140,7 @@ TEST(Text, NumbersKeepTheirBits) {
         put(Tensor::from<std::uint8_t>({2}, {0, 255})),
         put(Tensor::from<bool>({2}, {true, false})),
         leaky_relu(in[0], 2),
+        clamp(in[0], -static_cast<double>(inf), 1),
         dropout(in[0], put(Tensor::scalar<std::int64_t>(1)), 0.1 + 0.2)};
   });
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
@@ -172,6 +211,10 @@ INSTANTIATE_TEST_SUITE_P(
                ErrorCode::kParse, "not a real number"},
         Broken{"function f(%\"x: f32[]) {", ErrorCode::kParse, "does not end"},
         Broken{"function f(%\"\\x9\"", ErrorCode::kParse, "hexadecimal"},
+        Broken{"function f(%\"\\x41", ErrorCode::kParse, "does not end"},
+        Broken{"function f(%\"\\x9", ErrorCode::kParse, "hexadecimal"},
+        Broken{"function f(%\"\\x", ErrorCode::kParse, "hexadecimal"},
+        Broken{"function f(%\"x\\", ErrorCode::kParse, "does not end"},
         Broken{"function f(%x: f32[]) {\nreturn %x\n} more", ErrorCode::kParse, "after the end"},
         Broken{"function f(%x: f32[]) {\nreturn %x", ErrorCode::kParse, "expected '}'"}));
 

@@ -13,6 +13,7 @@
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
+#include "limpid/transforms/widen.h"
 
 namespace limpid {
 namespace {
@@ -84,6 +85,9 @@ TEST(Grad, RefusesWhatHasNone) {
   });
   EXPECT_EQ(complaint(counted), "grad of 'f': the loss is i32[], expected f32 or f64");
   EXPECT_THROW(grad(scalar_function([](Value x) { return exp(x); }), {1}), Error);
+  EXPECT_EQ(complaint(trace("f", {{"x", row}},
+                            [](std::span<const Value>) { return std::vector<Value>{}; })),
+            "grad of 'f': the function has no output");
 }
 
 TEST(Vjp, IsTheTransposedJacobian) {
@@ -150,6 +154,24 @@ TEST(Vmap, AResultThatIsSharedIsRepeated) {
     EXPECT_EQ(mapped.type(o.value).shape, Shape({3, 2})) << to_text(mapped);
 }
 
+TEST(Vmap, TakesAnAxisForEachInputAndOneAtLeast) {
+  const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * in[1]};
+  });
+  const auto complaint = [&](const std::vector<std::optional<std::int64_t>>& axes) -> std::string {
+    try {
+      vmap(f, axes, 3);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint({0}), "vmap of 'f': 1 axes for 2 inputs");
+  EXPECT_EQ(complaint({0, 0, 0}), "vmap of 'f': 3 axes for 2 inputs");
+  EXPECT_EQ(complaint({std::nullopt, std::nullopt}), "vmap of 'f': no input has a batch axis");
+  EXPECT_EQ(complaint({std::nullopt, 1}), "vmap of 'f', input 'y': axis 1 is outside of rank 1");
+}
+
 TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   const nn::Mlp net = nn::mlp({2, 3, 1}, relu);
   const Params params = net.init(Key(0));
@@ -159,6 +181,33 @@ TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   EXPECT_EQ(bound.outputs()[0].name, "logits");
   EXPECT_THROW(bind(net.function(), {{"layers.9.weight", Tensor()}}), Error);
   EXPECT_THROW(bind(net.function(), {{"layers.0.bias", Tensor()}}), Error);
+  const auto code_of = [&](const Type& type) {
+    try {
+      bind(net.function(), {{"layers.0.bias", Tensor::zeros(type)}});
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kInternal;
+  };
+  EXPECT_EQ(code_of({Dtype::kF32, {4}}), ErrorCode::kShape);
+  EXPECT_EQ(code_of({Dtype::kF64, {3}}), ErrorCode::kDtype);
+}
+
+// A cast's dtype is an attribute.
+TEST(Widen, WidensWhatOpsAreToldToo) {
+  const Function f = trace(
+      "f", {{"i", {Dtype::kI32, {2}}}, {"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+        return std::vector<Value>{in[1] * cast(in[0], Dtype::kF32) + 0.1, in[0]};
+      });
+  const Function wide = widen(f);
+  verify(wide);
+  const std::vector<Tensor> out =
+      interpret(wide, std::vector<Tensor>{Tensor::from<std::int32_t>({2}, {3, 1 << 30}),
+                                          Tensor::from<double>({2}, {2, 1})});
+  // Widened after it was rounded to f32.
+  EXPECT_TRUE(out[0].same_bits(Tensor::from<double>(
+      {2}, {6 + static_cast<double>(0.1f), 0x1p30 + static_cast<double>(0.1f)})));
+  EXPECT_EQ(out[1].dtype(), Dtype::kI32);
 }
 
 TEST(Simplify, SharesCallsAndDropsTheDead) {
@@ -205,6 +254,18 @@ TEST(Simplify, FoldsNoConstantsIntoMuchLargerOnes) {
   };
   EXPECT_EQ(drawn(4096).nodes().size(), 1u) << to_text(drawn(4096), {.max_elements = 4});
   EXPECT_EQ(drawn(4097).nodes().size(), 2u) << to_text(drawn(4097), {.max_elements = 4});
+}
+
+// Reference arithmetic would take long.
+TEST(Simplify, FoldsNoLargeProducts) {
+  const auto product = [](std::int64_t n) {
+    return simplify(trace("f", {{"x", kScalar}}, [&](std::span<const Value> in) {
+      const Value a = constant(in[0].builder(), Tensor::zeros({Dtype::kF32, {n, n}}));
+      return std::vector<Value>{matmul(a, a)};
+    }));
+  };
+  EXPECT_EQ(product(8).nodes().size(), 1u);
+  EXPECT_EQ(product(513).nodes().size(), 2u);  // 2 * 513^3 operations are more than 2^28
 }
 
 // Nothing is computed where all results are empty, and everything where one has elements.

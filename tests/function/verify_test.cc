@@ -84,6 +84,36 @@ TEST(Verify, RefusesAnInputOfAnotherType) {
   }
 }
 
+TEST(Verify, RefusesValuesThatNothingMakes) {
+  Function::Parts gap = chain(2);  // value 1 is no input and no result
+  gap.types.push_back(gap.types[0]);
+  gap.nodes[0].first_output = 2;
+  gap.nodes[1].first_output = 3;
+  gap.nodes[1].inputs = {2};
+  EXPECT_NE(complaint(std::move(gap)).find("op 0: results are misnumbered"), std::string::npos);
+  Function::Parts none = chain(0);
+  none.types.clear();
+  none.outputs.clear();
+  EXPECT_EQ(complaint(std::move(none)), "function 'chain': input 0 has another type");
+}
+
+TEST(Function, NamesTheOutputsThatThereAre) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {}}}},
+                           [](std::span<const Value> in) {
+                             return std::vector{in[0], exp(in[0])};
+                           },
+                           {"same", "larger"});
+  EXPECT_EQ(f.output_index("same"), 0U);
+  EXPECT_EQ(f.output_index("larger"), 1U);
+  try {
+    (void)f.output_index("other");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNotFound);
+    EXPECT_STREQ(e.what(), "no entry 'other'; there are: same, larger");
+  }
+}
+
 TEST(Verify, RefusesResultsThatAreMisnumbered) {
   Function::Parts backwards = chain(5);
   backwards.nodes[3].first_output = 1;
@@ -111,6 +141,33 @@ TEST(Verify, RefusesStrangeAttributes) {
   Function::Parts parts = chain(5);
   parts.nodes[1].attributes.set("axis", std::int64_t{0});
   EXPECT_NE(complaint(std::move(parts)).find("there is no attribute 'axis'"), std::string::npos);
+}
+
+TEST(Builder, SaysWhatKindOfAttributeAnOpTakes) {
+  const auto complaint_of = [](const Op& op, int inputs, Dtype dtype,
+                               const Attributes& attributes) -> std::string {
+    try {
+      Builder b("f");
+      const Value x = b.input("x", {dtype, {2, 2}});
+      b.call(op, std::vector<Value>(static_cast<std::size_t>(inputs), x), attributes);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::int64_t one = 1;
+  EXPECT_EQ(complaint_of(op::matmul, 2, Dtype::kF32, {{"transpose_a", one}, {"transpose_b", true}}),
+            "matmul: attribute 'transpose_a' must be true or false");
+  EXPECT_EQ(complaint_of(op::sum, 1, Dtype::kF32, {{"axis", 1.0}}),
+            "sum: attribute 'axis' must be an integer");
+  EXPECT_EQ(complaint_of(op::elu, 1, Dtype::kF32, {{"alpha", one}}),
+            "elu: attribute 'alpha' must be a real number");
+  EXPECT_EQ(complaint_of(op::reshape, 1, Dtype::kF32, {{"shape", one}}),
+            "reshape: attribute 'shape' must be a list of integers");
+  EXPECT_EQ(complaint_of(op::cast, 1, Dtype::kF32, {{"dtype", one}}),
+            "cast: attribute 'dtype' must be a dtype");
+  EXPECT_EQ(complaint_of(op::constant, 0, Dtype::kF32, {{"value", one}}),
+            "constant: attribute 'value' must be a tensor");
 }
 
 TEST(Builder, RefusesValuesOfAnotherFunction) {

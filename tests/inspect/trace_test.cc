@@ -67,6 +67,7 @@ TEST(Statistics, OfEveryDtype) {
   expect_one_to_two(Tensor::from<std::int32_t>(Shape{2}, {1, 2}));
   expect_one_to_two(Tensor::from<std::int64_t>(Shape{2}, {1, 2}));
   expect_one_to_two(Tensor::from<std::uint8_t>(Shape{2}, {1, 2}));
+  expect_one_to_two(Tensor::from<std::int8_t>(Shape{2}, {1, 2}));
   const Statistics b = statistics(Tensor::from<bool>(Shape{2}, {true, false}));
   EXPECT_EQ(b.min, 0);
   EXPECT_EQ(b.max, 1);

@@ -412,6 +412,37 @@ TEST(Quantize, LeavesWhatIsAResultAndWhatIsReadInTwoLayouts) {
   }
 }
 
+// There is no kernel for these.
+TEST(Quantize, LeavesWhatIsMultipliedOtherwise) {
+  struct Case {
+    Type w, x;
+    Value (*read)(Value x, Value w);
+  };
+  const Case cases[] = {
+      {{Dtype::kF32, {5, 6}},
+       {Dtype::kF32, {5, 4}},
+       [](Value x, Value w) { return matmul(x, w, true, false); }},
+      {{Dtype::kF32, {2, 5, 6}},
+       {Dtype::kF32, {2, 4, 5}},
+       [](Value x, Value w) { return matmul(x, w); }},
+      {{Dtype::kF64, {6, 5}}, {Dtype::kF64, {4, 5}}, [](Value x, Value w) { return linear(x, w); }},
+      {{Dtype::kF32, {0, 5}}, {Dtype::kF32, {4, 5}}, [](Value x, Value w) { return linear(x, w); }},
+      {{Dtype::kF32, {5, 5}}, {Dtype::kF32, {5, 5}}, [](Value x, Value w) {
+         return linear(w, x);
+       }}};
+  for (const Case& c : cases) {
+    const Function f = trace("f", {{"w", c.w}, {"x", c.x}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{c.read(in[1], in[0])};
+    });
+    for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {
+      const Quantized q = quantize(f, Params{{"w", Tensor::zeros(c.w)}}, {.to = to});
+      EXPECT_TRUE(q.done.empty()) << to_text(f);
+      EXPECT_EQ(q.function, f);
+      EXPECT_EQ(q.params.at("w").type(), c.w);
+    }
+  }
+}
+
 // Sums of more terms would not be exact; how many outputs there are does not matter.
 TEST(Quantize, LeavesWeightsOfTooManyTermsForI8) {
   constexpr auto kMost = static_cast<std::int64_t>(arithmetic::kMostI8Terms);
@@ -499,6 +530,7 @@ TEST(Quantize, TurnsTheWeightsOfMatmul) {
       ASSERT_EQ(q.done.size(), 1u);
       EXPECT_EQ(q.params.at("w").shape(),
                 (transposed || to == Dtype::kI8 ? Shape{7, 12} : Shape{12, 7}));
+      EXPECT_EQ(with_narrow_params(f, q.params), q.function);
       const std::vector<Tensor> x{inputs[1]};
       const Tensor got = compile(bind(q.function, q.params))(x)[0];
       for (std::size_t i = 0; i < 21; ++i)

@@ -348,8 +348,10 @@ TEST(Unbatch, SaysWhatDoesNotFit) {
     return "";
   };
   EXPECT_EQ(complaint({0}, kN), "unbatch of 'f': 1 axes for 2 inputs");
-  EXPECT_EQ(complaint({std::nullopt, 0}, 4),
-            "unbatch of 'f': expected a prime number of examples, got 4");
+  EXPECT_EQ(complaint({0, 0, 0}, kN), "unbatch of 'f': 3 axes for 2 inputs");
+  for (const std::int64_t size : {-5, 0, 1, 4, 9, 25})
+    EXPECT_EQ(complaint({std::nullopt, 0}, size),
+              "unbatch of 'f': expected a prime number of examples, got " + std::to_string(size));
   EXPECT_EQ(complaint({std::nullopt, 0}, 3),
             "unbatch of 'f', input 'x': expected 3 examples in dimension 0, got f32[5, 4, 6]");
 }

@@ -63,6 +63,30 @@ TEST(Comparisons, OfBooleansAndOfIntegersOfTwoDtypes) {
   EXPECT_EQ(truth(of(equal, narrow, wide)), (std::vector<bool>{false, true, false}));
   EXPECT_EQ(truth(of(less, narrow, wide)), (std::vector<bool>{true, false, true}));
   EXPECT_EQ(truth(of(less_equal, wide, narrow)), (std::vector<bool>{false, true, false}));
+  // Real numbers of two dtypes are not, nor is a boolean with a number.
+  const Tensor real = Tensor::from<float>({3}, {0, 1, 2}),
+               longer = Tensor::zeros({Dtype::kF64, {3}});
+  const Tensor three = Tensor::from<bool>({3}, {true, false, true});
+  for (const auto& [x, y] : {std::pair{real, longer},
+                             {longer, real},
+                             {real, narrow},
+                             {narrow, real},
+                             {three, narrow},
+                             {narrow, three}})
+    EXPECT_THROW(of(equal, x, y), Error) << to_string(x.type()) << " and " << to_string(y.type());
+}
+
+TEST(Comparisons, OfNumbersOnEitherSide) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    const Value& x = in[0];
+    return std::vector<Value>{x == number_like(x, 2), x != number_like(x, 2), equal(x, 2.0),
+                              not_equal(x, 2.0),      less(x, 2.0),           less_equal(x, 2.0)};
+  });
+  const std::vector<Tensor> y = interpret(f, std::vector{Tensor::from<float>({3}, {1, 2, 3})});
+  const bool expected[][3] = {{false, true, false}, {true, false, true},  {false, true, false},
+                              {true, false, true},  {true, false, false}, {true, true, false}};
+  for (std::size_t i = 0; i < y.size(); ++i)
+    EXPECT_TRUE(y[i].same_bits(Tensor::from<bool>({3}, std::span<const bool>(expected[i])))) << i;
 }
 
 TEST(Remainder, SlopeByTheDivisorIsTheTruncatedQuotient) {

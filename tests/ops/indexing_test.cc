@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 #include "limpid/core/error.h"
@@ -65,6 +66,17 @@ TEST(Scatter, CombinesTheUpdatesOfARowInTheirOrder) {
   EXPECT_TRUE(with(ScatterMode::kMinimum).same_bits(reals({3}, {2, 6, 7})));
 }
 
+TEST(Scatter, AddsToRowsThatThereAre) {
+  const auto added = [](std::int64_t batch) {
+    return run({reals({2}, {1, 2}), whole({2}, {1, 0}), reals({2}, {10, 20})}, [&](auto in) {
+      return Values{scatter(in[0], in[1], in[2], ScatterMode::kAdd, batch)};
+    })[0];
+  };
+  EXPECT_TRUE(added(0).same_bits(reals({2}, {21, 12})));
+  EXPECT_THROW(added(-1), Error);
+  EXPECT_THROW(added(1), Error);
+}
+
 TEST(Scatter, TheRowThatWasReplacedHasNoSlope) {
   const Slopes by = slopes(ScatterMode::kReplace, reals({3}, {5, 6, 7}), whole({3}, {0, 2, 0}),
                            reals({3}, {2, 9, 3}));
@@ -107,6 +119,7 @@ TEST(TopK, AlongAnyAxis) {
   EXPECT_TRUE(y[2].same_bits(whole({3, 1}, {1, 3, 2})));
   EXPECT_TRUE(y[3].same_bits(whole({3, 1}, {0, 0, 0})));
   EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], 3, 1).values}; }), Error);
+  EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], -1, 1).values}; }), Error);
 }
 
 TEST(AlongAxis, TakesAndWritesSingleElements) {
@@ -127,6 +140,13 @@ TEST(AlongAxis, FlatIndexIsMinusOneOutside) {
     return Values{flat_index(in[0], {2, 3})};
   });
   EXPECT_TRUE(y[0].same_bits(whole({3}, {5, -1, -1})));
+  for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 1}, Shape{2, 3}})
+    EXPECT_THROW(run({Tensor::zeros({Dtype::kI32, shape})},
+                     [](auto in) {
+                       return Values{flat_index(in[0], {2, 3})};
+                     }),
+                 Error)
+        << to_string(shape);
 }
 
 TEST(AlongAxis, FlipAndPaddingRepeatElements) {
@@ -138,6 +158,25 @@ TEST(AlongAxis, FlipAndPaddingRepeatElements) {
   EXPECT_TRUE(y[1].same_bits(reals({10}, {1, 2, 3, 2, 1, 2, 3, 2, 1, 2})));
   EXPECT_TRUE(y[2].same_bits(reals({6}, {1, 1, 1, 2, 3, 3})));
   EXPECT_TRUE(y[3].same_bits(reals({8}, {3, 1, 2, 3, 1, 2, 3, 1})));
+}
+
+TEST(AlongAxis, PaddingHasTwoNumbersForEachDimension) {
+  using List = std::vector<std::int64_t>;
+  const auto padded = [](const Shape& shape, const List& low, const List& high) {
+    return run({Tensor::zeros({Dtype::kF64, shape})},
+               [&](auto in) { return Values{pad(in[0], low, high, PadMode::kWrap)}; })[0]
+        .shape();
+  };
+  EXPECT_EQ(padded({2, 3}, {0, 1}, {0, 4}), (Shape{2, 8}));
+  EXPECT_EQ(padded({0, 3}, {0, 1}, {0, 0}), (Shape{0, 4}));  // nothing is added to what is empty
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(padded({2, 3}, {1}, {1, 1}), Error);
+  EXPECT_THROW(padded({2, 3}, {1, 1}, {1}), Error);
+  EXPECT_THROW(padded({2, 3}, {-1, 0}, {1, 0}), Error);
+  EXPECT_THROW(padded({2, 3}, {1, 0}, {-1, 0}), Error);
+  EXPECT_THROW(padded({0, 3}, {1, 0}, {0, 0}), Error);
+  EXPECT_THROW(padded({3}, {kMost}, {1}), Error);
+  EXPECT_THROW(padded({3}, {kMost - 1}, {1}), Error);
 }
 
 // A single element has no neighbour to be reflected.
@@ -159,6 +198,11 @@ TEST(CumulativeSum, InAllFourWays) {
   EXPECT_TRUE(y[1].same_bits(whole({5}, {0, 1, 3, 6, 10})));
   EXPECT_TRUE(y[2].same_bits(whole({5}, {15, 14, 12, 9, 5})));
   EXPECT_TRUE(y[3].same_bits(whole({5}, {14, 12, 9, 5, 0})));
+  const Type none{Dtype::kF64, {2, 0}};
+  const auto of_none = run({Tensor::zeros(none)}, [](std::span<const Value> in) {
+    return Values{cumulative_sum(in[0], 1, {.exclusive = true})};
+  });
+  EXPECT_EQ(of_none[0].type(), none);
 }
 
 TEST(RotaryEmbedding, TurnsHalvesOrNeighboursAndLeavesTheRest) {
@@ -227,6 +271,40 @@ TEST(UpdateRows, HasAnAxisOfTheCache) {
   update(1);
   EXPECT_THROW(update(2), Error);
   EXPECT_THROW(update(-1), Error);
+}
+
+// The slopes are those of attention to the other keys.
+TEST(Attention, AMaskedKeyHasNoSlope) {
+  const Tensor q = reals({2, 2}, {0.5, -1, 2, 0.25}), k = reals({3, 2}, {1, -2, 0.5, 3, -1, 1});
+  const Tensor v = reals({3, 2}, {3, 1, -2, 0.5, 7, 4});
+  const auto slopes_of = [&](std::span<const std::size_t> keys, bool masked) {
+    const auto some = [&](const Tensor& t) {
+      std::vector<double> rows;
+      for (const std::size_t key : keys)
+        for (std::size_t i = 0; i < 2; ++i) rows.push_back(t.values<double>()[2 * key + i]);
+      return Tensor::from<double>({static_cast<std::int64_t>(keys.size()), 2}, rows);
+    };
+    const std::vector<Tensor> in{q, some(k), some(v)};
+    const Function f =
+        trace("f", {{"q", in[0].type()}, {"k", in[1].type()}, {"v", in[2].type()}}, [&](auto x) {
+          AttentionOptions options;
+          if (masked)
+            options.mask = constant(x[0].builder(), Tensor::from<bool>({3}, {true, false, true}));
+          const Value y = scaled_dot_product_attention(x[0], x[1], x[2], options);
+          return Values{sum(y * y)};
+        });
+    return interpret(grad(f, {0, 1, 2}), in);
+  };
+  const std::vector<Tensor> masked = slopes_of(std::array<std::size_t, 3>{0, 1, 2}, true);
+  const std::vector<Tensor> others = slopes_of(std::array<std::size_t, 2>{0, 2}, false);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(masked[0].values<double>()[i], others[0].values<double>()[i], 1e-12);
+  for (const std::size_t of : {1, 2})
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(masked[of].values<double>()[i], others[of].values<double>()[i], 1e-12);
+      EXPECT_EQ(masked[of].values<double>()[2 + i], 0);
+      EXPECT_NEAR(masked[of].values<double>()[4 + i], others[of].values<double>()[2 + i], 1e-12);
+    }
 }
 
 TEST(CachedAttention, HasAsManyHeadsForEachHeadOfKeys) {

@@ -151,6 +151,15 @@ TEST(Losses, RefuseWhatMakesNoSense) {
   refuses([](std::span<const Value> v) { return mse_loss(v[0], slice(v[1], 0, 0, 1)); });
   refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are integers
   refuses([](std::span<const Value> v) { return cosine_embedding_loss(v[0], v[1], v[1]); });
+  refuses([](std::span<const Value> v) {
+    return cosine_embedding_loss(v[0], v[1], v[0] < v[1]);  // of one pair there is one label
+  });
+  refuses([](std::span<const Value> v) {
+    return cross_entropy(v[0], v[1], {.label_smoothing = -0.1});
+  });
+  refuses([](std::span<const Value> v) {
+    return cross_entropy(sum(v[0]), cast(sum(v[1]), Dtype::kI32), {.label_smoothing = 0.1});
+  });
 }
 
 }  // namespace

@@ -68,6 +68,12 @@ TEST(Operands, OfProducts) {
                   {1, {kF32, {1, 4, 5}}},
                   {1, {kF32, {2, 5, 4}}},
                   {1, {kF64, {2, 4, 5}}}});
+  expect_refused(op::matmul, {{"transpose_a", false}, {"transpose_b", false}},
+                 {{kF64, {3, 3}}, {kF64, {3, 3}}},
+                 {{0, {kI32, {3, 3}}}, {1, {kI32, {3, 3}}}, {1, {kF32, {3, 3}}}});
+  EXPECT_THROW(trace("f", {{"x", {kI32, {3, 3}}}},
+                     [](auto in) { return std::vector<Value>{matmul(in[0], in[0])}; }),
+               Error);
   expect_refused(op::linear, {}, {{kF32, {3, 4}}, {kF32, {5, 4}}, {kF32, {5}}},
                  {{0, {kF32, {3, 5}}},
                   {0, {kF32, {}}},
@@ -103,6 +109,18 @@ TEST(Operands, OfRows) {
                   {1, {kF32, {3, 3}}},
                   {2, {kF32, {1, 4}}},
                   {2, {kF64, {3, 4}}}});
+  EXPECT_THROW(
+      trace("f", {{"x", {kF32, {2, 8}}}, {"angle", {kF32, {}}}},
+            [](auto in) { return std::vector<Value>{rotary_embedding(in[0], in[1], in[1])}; }),
+      Error);
+  const auto normed = [](bool gamma, bool beta) {
+    trace("f", {{"x", {kF32, {3, 4}}}, {"p", {kF32, {4}}}}, [&](auto in) {
+      return std::vector<Value>{layer_norm(in[0], gamma ? in[1] : Value(), beta ? in[1] : Value())};
+    });
+  };
+  normed(false, false);
+  normed(true, true);
+  EXPECT_THROW(normed(false, true), Error);
   expect_refused(op::concatenate, {{"axis", std::int64_t{0}}}, {{kF32, {1, 3}}, {kF32, {2, 3}}},
                  {{1, {kF32, {2, 2}}}, {1, {kF32, {2}}}, {1, {kF64, {2, 3}}}, {1, {kI32, {2, 3}}}});
 }
@@ -162,6 +180,18 @@ TEST(Operands, OfAttention) {
                   {0, {kF32, {2, 1, 3, 6}}},
                   {0, {kF32, {1, 4, 3, 6}}},
                   {0, {kF32, {4, 3, 6}}}});
+  expect_refused(op::scaled_dot_product_attention, {{"causal", true}, {"scale", 0.5}},
+                 {{kF32, {2, 3}}, {kF32, {2, 3}}, {kF32, {2, 3}}}, {{2, {kF32, {1, 2, 3}}}});
+  // Their sizes are those of no query.
+  const auto attended = [](const Type& q, const Type& k) {
+    trace("f", {{"q", q}, {"k", k}, {"mask", {kBool, {1, 1}}}, {"at", {kI32, {}}}}, [](auto in) {
+      return std::vector<Value>{scaled_dot_product_attention(in[0], in[1], in[1], {.mask = in[2]})};
+    });
+  };
+  attended({kF32, {1, 3}}, {kF32, {1, 3}});
+  EXPECT_THROW(attended({kF32, {}}, {kF32, {}}), Error);
+  EXPECT_THROW(attended({kF32, {3}}, {kF32, {1, 3}}), Error);
+  EXPECT_THROW(attended({kF32, {1, 3}}, {kF32, {3}}), Error);
 }
 
 TEST(Operands, OfAttentionToACache) {
@@ -182,6 +212,17 @@ TEST(Operands, OfAttentionToACache) {
                   {3, {kI32, {1}}},
                   {3, {kI32, {}}},
                   {3, {Dtype::kI64, {2}}}});
+  expect_refused(op::cached_attention, {{"scale", 0.5}},
+                 {{kF32, {4, 3, 6}}, {kF32, {2, 6, 5}}, {kF32, {2, 5, 7}}, {kI32, {}}},
+                 {{0, {kF32, {}}},
+                  {1, {kF32, {1, 2, 6, 5}}},
+                  {1, {kF32, {0, 6, 5}}},
+                  {2, {kF32, {1, 2, 5, 7}}}});
+  EXPECT_THROW(trace("f", {{"q", {kF32, {}}}, {"at", {kI32, {}}}},
+                     [](auto in) {
+                       return std::vector<Value>{cached_attention(in[0], in[0], in[0], in[1])};
+                     }),
+               Error);
 }
 
 TEST(Operands, OfUpdatesOfACache) {
@@ -195,6 +236,51 @@ TEST(Operands, OfUpdatesOfACache) {
                   {2, {kI32, {1}}},
                   {2, {kI32, {2, 5}}},
                   {2, {Dtype::kI64, {2}}}});
+}
+
+// Elements outside of an operand would be read or written.
+TEST(Operands, OfPartsAndPlaces) {
+  using List = std::vector<std::int64_t>;
+  const auto of_x = [](const std::function<Value(Value)>& code) {
+    trace("f", {{"x", {kF32, {4, 2}}}},
+          [&](std::span<const Value> in) { return std::vector<Value>{code(in[0])}; });
+  };
+  const auto sliced = [&](std::int64_t start, std::int64_t limit, std::int64_t stride) {
+    of_x([&](Value x) { return slice(x, List{start, 0}, List{limit, 2}, List{stride, 1}); });
+  };
+  sliced(3, 3, 1);
+  sliced(1, 4, 1);
+  EXPECT_THROW(sliced(3, 2, 1), Error);
+  EXPECT_THROW(sliced(-1, 2, 1), Error);
+  EXPECT_THROW(sliced(0, 5, 1), Error);
+  EXPECT_THROW(sliced(0, 4, 0), Error);
+  const auto padded = [&](std::int64_t low, std::int64_t high, std::int64_t interior) {
+    of_x([&](Value x) { return pad(x, List{0, low}, List{0, high}, List{0, interior}); });
+  };
+  padded(1, 2, 3);
+  EXPECT_THROW(padded(-1, 2, 0), Error);
+  EXPECT_THROW(padded(1, -1, 0), Error);
+  EXPECT_THROW(padded(1, 1, -1), Error);
+  const auto along = [&](const Op& op, std::int64_t axis) {
+    of_x([&](Value x) { return call(op, std::vector{x}, {{"axis", axis}})[0]; });
+  };
+  for (const Op* op :
+       {&op::sum, &op::argmax, &op::softmax, &op::log_sum_exp, &op::prod, &op::concatenate}) {
+    along(*op, 0);
+    along(*op, 1);
+    EXPECT_THROW(along(*op, -1), Error) << op->name;
+    EXPECT_THROW(along(*op, 2), Error) << op->name;
+  }
+  EXPECT_THROW(of_x([](Value x) { return argmax(slice(x, 0, 1, 1), 0); }), Error);
+  of_x([](Value x) { return argmax(slice(x, 0, 1, 1), 1); });
+  EXPECT_THROW(of_x([](Value) { return concatenate(std::vector<Value>{}, 0); }), Error);
+  // A result has at most eight dimensions.
+  const auto rows = [](const Shape& numbers) {
+    trace("f", {{"x", {kF32, {4, 2, 1}}}, {"i", {kI32, numbers}}},
+          [](std::span<const Value> in) { return std::vector<Value>{gather(in[0], in[1])}; });
+  };
+  rows({1, 1, 1, 1, 1, 1});
+  EXPECT_THROW(rows({1, 1, 1, 1, 1, 1, 1}), Error);
 }
 
 // Integers have no halves.
@@ -235,6 +321,8 @@ TEST(Operands, OfDropout) {
   dropped(0);
   dropped(0.999);
   for (const double rate : {1.0, 1.5, -0.1, std::nan("")}) EXPECT_THROW(dropped(rate), Error);
+  expect_refused(op::dropout, {{"rate", 0.5}}, {{kF32, {3}}, {kI64, {}}},
+                 {{0, {kF64, {3}}}, {1, {kI32, {}}}, {1, {kI64, {3}}}});
 }
 
 TEST(Operands, OfConstants) {

@@ -64,6 +64,22 @@ TEST(Call, SaysWhatAFunctionExpects) {
   const Function f = squares();
   EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, got 1");
   EXPECT_EQ(complaint([&] { f(Params{{"a", kA}, {"c", kB}}); }), "no entry 'b'; there are: a, c");
+  EXPECT_EQ(complaint([&] {
+              f(Params{{"a", kA}, {"b", kB}, {"c", kB}});
+            }),
+            "function 'squares' takes 2 inputs, got 3");
+  EXPECT_EQ(complaint([&] {
+              trace("outer", {{"a", f32({3})}},
+                    [&](std::span<const Value> in) { return std::vector<Value>{f(in[0])}; });
+            }),
+            "function 'squares' takes 2 inputs, got 1");
+  Builder other("other");
+  const Value stranger = other.input("x", f32({}));
+  EXPECT_EQ(complaint([&] {
+              trace("outer", {}, [&](std::span<const Value>) { return std::vector{stranger}; });
+            }),
+            "function 'outer': output 0: a Value of function 'other' is not a value of function "
+            "'outer'; make it an argument");
   const Function both = trace("both", {{"x", f32({})}}, [](std::span<const Value> in) {
     return std::vector{in[0], in[0] * 2.0};
   });
@@ -158,6 +174,31 @@ TEST(Capture, KeepsNoPartOfAnotherScope) {
   EXPECT_EQ(f.nodes()[0].scope, "");
 }
 
+// The part of the scope that the code around had entered before the code is left out.
+TEST(Capture, KeepsTheScopesEnteredInItsCode) {
+  Builder outer("outer");
+  const Value x = outer.input("x", f32({}));
+  const Builder::Scope net(outer, "net");
+  Builder inner("inner", outer);
+  const Builder::Scope layer(outer, "layers.0");
+  const Function f = inner.finish(inner.call(op::negate, std::vector{x}));
+  EXPECT_EQ(f.nodes()[0].scope, "layers.0");
+}
+
+// A Function may give back what the code captured. That is not what was made last, here a number.
+TEST(Capture, AValueThatACallGivesBackIsCapturedAgain) {
+  const Function second = trace("second", {{"a", f32({3})}, {"b", f32({3})}},
+                                [](std::span<const Value> in) { return std::vector{in[1]}; });
+  auto f = compile([&](Value x) {
+    return grad([&](Value y) {
+      const Value number = constant(y.builder(), 100, Dtype::kF32);
+      const Value captured = call(second, std::vector{y, x})[0];
+      return sum(number * grad([&](Value z) { return sum(z * captured * y); })(y));
+    })(x);
+  });
+  EXPECT_TRUE(f(kA).same_bits(Tensor::from<float>({3}, {100, 200, 300}))) << to_text(f(kA));
+}
+
 TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
   Builder one("one"), other("other");
   const Value a = one.input("a", f32({}));
@@ -194,6 +235,8 @@ TEST(Capture, AValueOfThePastIsASentence) {
   });
   EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
             std::string::npos);
+  EXPECT_EQ(complaint([&] { exp(kept); }).find("exp: value: its Function is complete"), 0u)
+      << complaint([&] { exp(kept); });
   // Another Builder at the same address is another Function.
   Builder later("later");
   EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
@@ -359,6 +402,12 @@ TEST(Compiled, KeepsNoParametersAlive) {
   EXPECT_TRUE(owner.expired());
 }
 
+// Arguments without a name are named by their positions, and so may be entries of a group.
+TEST(Compiled, TakesGroupsWhoseNamesAreNumbers) {
+  auto f = compile([](const Args& p, Value x) { return p.at("1") * x + p.at("0"); });
+  EXPECT_TRUE(f(Params{{"1", kA}, {"0", kB}}, 2.0).same_bits(Tensor::from<float>({3}, {3, 4, 5})));
+}
+
 TEST(Compiled, TakesNumbersKeysAndTuples) {
   auto f = compile([](Value rate, const std::tuple<Value, Args>& more, Value key) {
     return std::get<0>(more) * rate + std::get<1>(more).at("a") + 0.0 * sum(uniform(key, {2}));
@@ -445,6 +494,23 @@ TEST(WithGradient, StopsAGradient) {
   }));
   EXPECT_TRUE(Tensor(g(kA)).same_bits(Tensor::zeros(f32({3}))));
   EXPECT_EQ(to_text(simplify(g)).find("tanh"), std::string::npos);
+}
+
+// The tangent is the gradient's transposed, which there is only if it is linear.
+TEST(WithGradient, HasATangentIfItIsLinearInTheCotangent) {
+  const auto tangent_of = [](const auto& code) {
+    const Function f = trace("f", {{"x", f32({3})}},
+                             [&](std::span<const Value> in) { return std::vector{code(in[0])}; });
+    return interpret(jvp(f, {0}), std::vector<Tensor>{kA, kB})[1];
+  };
+  const auto square = [](Value x) { return x * x; };
+  EXPECT_TRUE(tangent_of(with_gradient(square, [](Value x, Value, Value c) {
+                return 3.0 * x * c;
+              })).same_bits(Tensor::from<float>({3}, {3, 0, -9})));
+  EXPECT_EQ(complaint([&] {
+              tangent_of(with_gradient(square, [](Value, Value, Value c) { return c * c; }));
+            }).find("jvp of 'f': a gradient rule is not linear in the cotangent: "),
+            0u);
 }
 
 TEST(WithGradient, IsNoPartOfAFile) {

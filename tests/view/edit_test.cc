@@ -77,6 +77,21 @@ TEST(Edit, MinusOneIsAllOfADimension) {
                   .same_bits(Tensor::from<float>({2, 3}, {-1, 7, -3, -4, 7, -6})));
 }
 
+TEST(Edit, OfEveryDtypeThatIsComputedWith) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF64, {2}}}, {"i", {Dtype::kI64, {2}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] + in[0], in[1] + in[1]};
+  });
+  const std::vector<Tensor> in{Tensor::from<double>({2}, {1, 2}),
+                               Tensor::from<std::int64_t>({2}, {3, 4})};
+  const Function g =
+      edit(f, {parse_edit("%x[0] *= 0.1"), parse_edit("%x[1] += 0.1"), parse_edit("%i[1] = -7")})
+          .function;
+  const std::vector<Tensor> out = interpret(g, in);
+  EXPECT_TRUE(out[0].same_bits(Tensor::from<double>({2}, {0.2, 4.2})));
+  EXPECT_TRUE(out[1].same_bits(Tensor::from<std::int64_t>({2}, {6, -14})));
+}
+
 TEST(Edit, OneOfSeveralResultsOfAnOp) {
   const std::vector<Input> inputs{{"x", f32({2})}, {"y", f32({2})}};
   const Function f = trace("f", inputs, [](std::span<const Value> in) { return barrier(in); });
@@ -164,15 +179,34 @@ TEST(Edit, RefusesWhatThereIsNot) {
   EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t *= 2")}); }), ErrorCode::kDtype);
   EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = 0.5")}); }), ErrorCode::kDtype);
   EXPECT_NO_THROW(edit(tokens, {parse_edit("%t[1] = 5")}));
+  EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = 2147483649")}); }), ErrorCode::kDtype);
+  EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = nan")}); }), ErrorCode::kDtype);
 }
 
 TEST(Edit, TextReadsBack) {
   for (const char* text : {"%3 = 0", "%3[0, -1] *= 2.5", "%layers.0.weight[5, -1] += -1e-30",
                            "%x += noise(0.1, 18446744073709551615)", "%3 = nan"})
     EXPECT_EQ(to_text(parse_edit(text)), text);
-  for (const char* text :
-       {"", "=", "%3", "%3 =", "3 = 0", "% = 0", "%3 = zero", "%3[ = 0", "%3[] = 0", "%3[a] = 0",
-        "%3 -= 1", "%3 += noise(1)", "%3 += noise(1, -1)", "%3 = 1 2"})
+  for (const char* text : {"",
+                           "=",
+                           "%3",
+                           "%3 =",
+                           "3 = 0",
+                           "% = 0",
+                           "%3 = zero",
+                           "%3[ = 0",
+                           "%3[] = 0",
+                           "%3[a] = 0",
+                           "%3 -= 1",
+                           "%3 += noise(1)",
+                           "%3 += noise(1, -1)",
+                           "%3 = 1 2",
+                           "three = 0",
+                           "%3] = 0",
+                           "%[0] = 0",
+                           "%3 += noise(1, 2",
+                           "%3 += noise(one, 2)",
+                           "%3 = noise(1, 2)"})
     EXPECT_EQ(code_of([&] { parse_edit(text); }), ErrorCode::kParse) << text;
 }
 
