@@ -300,6 +300,8 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Not of addresses: a browser reserves many more than it uses.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    # Under nohup it is ignored, and tests of it would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def run(command: Command, timeout: float) -> Outcome:

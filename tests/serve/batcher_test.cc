@@ -327,10 +327,13 @@ TEST(Batcher, AFullBatchBeginsAtOnce) {
   Batcher batcher({.max_batch = 2, .max_delay = std::chrono::hours(1)});
   const auto lane = batcher.lane(echo.runner());
   std::vector<std::promise<Result>> promises(2);
-  for (std::promise<Result>& promise : promises)
+  for (std::promise<Result>& promise : promises) {
+    // Let the worker wait for more, as it does in a server: then it has to be woken.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     ASSERT_TRUE(
         batcher.submit(lane, {rows_from(1, 1)}, 1, std::make_shared<Ticket>(),
                        [&promise](Result result) { promise.set_value(std::move(result)); }));
+  }
   for (std::promise<Result>& promise : promises)
     EXPECT_EQ(promise.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_EQ(echo.batches, std::vector<std::int64_t>{2});
