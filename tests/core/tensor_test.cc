@@ -260,7 +260,7 @@ TEST(Tensor, GoesThroughBlocksInOrder) {
   EXPECT_GT(blocks, 1);
 }
 
-// A row of more bytes than a block is a block of its own.
+// A row that is longer than a block makes a block by itself.
 TEST(Tensor, GoesThroughRowsThatAreLongerThanABlock) {
   const Type type{Dtype::kU8, {3, 100'000}};
   const Tensor t = Tensor::deferred_rows(

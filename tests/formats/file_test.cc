@@ -172,7 +172,7 @@ TEST(WriteFile, KeepsTheModeOfAFileThatItReplaces) {
   }
 }
 
-// As those of any other program: what the process does not withhold.
+// The usual mode of a new file: 0666 without the bits of the umask.
 TEST(WriteFile, GivesANewFileTheModeOfTheProcess) {
   const testing::TemporaryFolder folder;
   const mode_t before = ::umask(0002);

@@ -202,8 +202,8 @@ TEST(HuggingFace, ScalesTheRotation) {
   }
 }
 
-// The logits of 8192 tokens take 313 MiB, and the largest value counts twice: those of twice as
-// many are more than an example may have. The length is halved from 65536 on.
+// The context length is halved, from 65536 tokens on, until an example fits in memory: 8192 tokens
+// have 313 MiB of logits, which count twice.
 TEST(HuggingFace, TakesAsManyTokensAsFit) {
   nn::Gpt net = nn::llama_shaped();
   net.vocabulary = 10'000;

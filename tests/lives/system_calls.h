@@ -20,7 +20,7 @@ struct SystemCalls {
   std::int64_t first_failure = std::numeric_limits<std::int64_t>::max();
   std::int64_t failures = std::numeric_limits<std::int64_t>::max();
   int error = 0;
-  std::int64_t failing_reads = 0;  // the first so many reads fail, with this error
+  std::int64_t failing_reads = 0;  // the first N reads fail, with `error`
   // "write log.jsonl", "fsync log.jsonl", "rename config.json": by the name of the file; that of a
   // temporary file is "temporary", that of the folder itself "folder".
   std::vector<std::string> done = {};

@@ -359,7 +359,7 @@ TEST(SeveralInputs, NameWhatIsMissingOrDoesNotFit) {
   expect(ErrorCode::kShape, "input 'h': f32[2, 4] does not fit its declaration", inputs);
 }
 
-// An input may be declared without dimensions: its own are those that it has.
+// An input that is declared without a shape takes an example of any shape.
 TEST(SeveralInputs, MayHaveAnyRank) {
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();

@@ -7,16 +7,22 @@
 namespace limpid::testing {
 namespace {
 
-// A function of the domain "own" with an attribute: y = leaky ReLU of x with slope alpha, plus z if
-// given.
-::onnx::FunctionProto& add_leaky(::onnx::ModelProto& model) {
+// A function of the domain "own" from x to y, without nodes; they are of this version of ONNX.
+::onnx::FunctionProto& add_own(::onnx::ModelProto& model, const std::string& name,
+                               std::int64_t version = 18) {
   ::onnx::FunctionProto& f = *model.add_functions();
-  f.set_name("Leaky");
+  f.set_name(name);
   f.set_domain("own");
   f.add_input("x");
   f.add_output("y");
+  f.add_opset_import()->set_version(version);
+  return f;
+}
+
+// With an attribute: y = leaky ReLU of x with the slope `slope`.
+::onnx::FunctionProto& add_leaky(::onnx::ModelProto& model) {
+  ::onnx::FunctionProto& f = add_own(model, "Leaky");
   f.add_attribute("slope");
-  f.add_opset_import()->set_version(18);
   auto& node = add_node(f, "LeakyRelu", {"x"}, {"y"});
   auto& alpha = add_attribute(node, "alpha", ::onnx::AttributeProto::FLOAT);
   alpha.set_ref_attr_name("slope");
@@ -112,12 +118,7 @@ TEST(Functions, CallOneAnotherAndPassTheirAttributesOn) {
 // over all dimensions from the axis on.
 TEST(Functions, HaveTheirOwnVersion) {
   ::onnx::ModelProto model = model_with_own_domain();
-  ::onnx::FunctionProto& f = *model.add_functions();
-  f.set_name("Shares");
-  f.set_domain("own");
-  f.add_input("x");
-  f.add_output("y");
-  f.add_opset_import()->set_version(12);
+  ::onnx::FunctionProto& f = add_own(model, "Shares", 12);
   set_integer(add_node(f, "Softmax", {"x"}, {"y"}), "axis", 0);
   add_integers(*model.mutable_graph(), "row", {1, 2});
   add_node(*model.mutable_graph(), "Reshape", {"x", "row"}, {"h"});
@@ -150,12 +151,7 @@ TEST(Functions, PassOnWhatTheyWereNotGiven) {
 TEST(Functions, InFunctionsEndSomewhere) {
   ::onnx::ModelProto model = model_with_own_domain();
   for (int i = 0; i < 70; ++i) {
-    ::onnx::FunctionProto& f = *model.add_functions();
-    f.set_name("F" + std::to_string(i));
-    f.set_domain("own");
-    f.add_input("x");
-    f.add_output("y");
-    f.add_opset_import()->set_version(18);
+    ::onnx::FunctionProto& f = add_own(model, "F" + std::to_string(i));
     if (i == 69)
       add_node(f, "Relu", {"x"}, {"y"});
     else
@@ -186,11 +182,7 @@ TEST(Functions, SeeNothingOfTheGraph) {
 
 TEST(Functions, ThatCallThemselvesAreRefused) {
   ::onnx::ModelProto model = model_with_own_domain();
-  ::onnx::FunctionProto& f = *model.add_functions();
-  f.set_name("F");
-  f.set_domain("own");
-  f.add_input("x");
-  f.add_output("y");
+  ::onnx::FunctionProto& f = add_own(model, "F");
   add_node(f, "F", {"x"}, {"y"}).set_domain("own");
   add_node(*model.mutable_graph(), "F", {"x"}, {"y"}).set_domain("own");
   expect_error(ErrorCode::kFormat, "the function is recursive", [&] { import(model); });
@@ -200,12 +192,7 @@ TEST(Functions, ThatCallThemselvesAreRefused) {
 TEST(Functions, ThatGrowWithoutBoundAreRefused) {
   ::onnx::ModelProto model = model_with_own_domain();
   for (int i = 0; i < 40; ++i) {
-    ::onnx::FunctionProto& f = *model.add_functions();
-    f.set_name("F" + std::to_string(i));
-    f.set_domain("own");
-    f.add_input("x");
-    f.add_output("y");
-    f.add_opset_import()->set_version(18);
+    ::onnx::FunctionProto& f = add_own(model, "F" + std::to_string(i));
     if (i == 39) {
       add_node(f, "Relu", {"x"}, {"y"});
       break;

@@ -222,15 +222,23 @@ TEST(Listening, APortHasOneServer) {
   }
 }
 
+bool has_ipv6() {
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  const int fd = ::socket(AF_INET6, SOCK_STREAM, 0);
+  const bool has =
+      fd >= 0 && ::bind(fd, reinterpret_cast<const sockaddr*>(&loopback), sizeof loopback) == 0;
+  if (fd >= 0) ::close(fd);
+  return has;
+}
+
 TEST(Listening, AnAddressOfIpv6IsInBrackets) {
   Metrics metrics;
   AccessLog log("");
-  try {
-    const Server server({.address = "::1", .port = 0, .handle = {}}, metrics, log);
-    EXPECT_TRUE(server.url().starts_with("http://[::1]:")) << server.url();
-  } catch (const Error& e) {
-    GTEST_SKIP() << e.what();
-  }
+  if (!has_ipv6()) GTEST_SKIP() << "no address ::1 on this machine";
+  const Server server({.address = "::1", .port = 0, .handle = {}}, metrics, log);
+  EXPECT_TRUE(server.url().starts_with("http://[::1]:")) << server.url();
 }
 
 // A producer on a thread of its own that never stops by itself.
