@@ -119,6 +119,14 @@ export async function pageOf(browser, address, options = {}) {
   return page;
 }
 
+/** The engine's next answer of this name comes when the function that it returns is called. */
+export async function hold(page, name) {
+  let answer;
+  const called = new Promise((resolve) => (answer = resolve));
+  await page.route(`**/api/${name}`, (route) => called.then(() => route.continue()), { times: 1 });
+  return answer;
+}
+
 const axeSource = () => readFileSync(join(web, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
 /** No violation of axe's rules, or of those that are named, on what is shown. */

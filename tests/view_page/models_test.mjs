@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { begin, limpid, limpidJson, pageOf, paths, until, view, wordsOf, work, writeDigits } from './browser.mjs';
+import { begin, hold, limpid, limpidJson, pageOf, paths, until, view, wordsOf, work, writeDigits } from './browser.mjs';
 
 const browser = await begin();
 writeDigits(join(work, 'signs'));
@@ -439,8 +439,12 @@ const failed = await paths({
     await answerIs(before);
   },
   'what if: a weight, with its number as it becomes': async () => {
+    // The parameters are not known at once.
+    const answer = await hold(page, 'parameters');
     await page.to('whatif?model=m0&index=3');
     await page.getByRole('textbox', { name: 'Indices' }).fill('300, 7');
+    assert.ok(await page.getByRole('button', { name: 'Edit this weight' }).isDisabled());
+    answer();
     await page.getByRole('button', { name: 'Edit this weight' }).click();
     await page.getByText('Expected 2 indices below 32, 784, got 300, 7.').waitFor();
     await page.getByRole('textbox', { name: 'Indices' }).fill('3, 7');

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { accessible, begin, fits, limpid, limpidJson, pageOf, paths, tool, until, view, web, work } from './browser.mjs';
+import { accessible, begin, fits, hold, limpid, limpidJson, pageOf, paths, tool, until, view, web, work } from './browser.mjs';
 
 const browser = await begin();
 writeFileSync(join(work, 'text.txt'), 'the cat sat on the mat, the dog sat on the log, the rat sat on the hat. '.repeat(60));
@@ -297,6 +297,16 @@ const failed = await paths({
       await fits(page, `transformers at ${width}`);
     }
   },
+  'transformers: a token is added to the text that is typed, before an answer to it has come': async () => {
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}`);
+    await page.locator('.tokens li').first().waitFor();
+    const answer = await hold(page, 'language');
+    const box = page.getByRole('textbox', { name: /^Text/ });
+    await box.fill('the mat');
+    await page.getByRole('button', { name: 'Next token' }).click();
+    await until(async () => assert.match(await box.inputValue(), /^the mat./));
+    answer();
+  },
   'transformers: heads, blocks and a way to draw tokens, number by number': async () => {
     const text = 'the cat sat on the mat, th'; // more tokens than blocks are shown for
     const input = { text };
@@ -306,9 +316,11 @@ const failed = await paths({
     const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
     const heads = page.locator('.attention-heads .heat-root');
     await until(async () => assert.match(await label(heads, 'Home'), /^layer 0, head 0 = /));
-    const [at, entropy] = (await label(heads, ...Array(3).fill('ArrowRight'), 'ArrowDown', 'ArrowLeft')).split(' = ');
-    assert.equal(at, 'layer 1, head 2');
-    near(number(entropy), mean(attention[1].entropy[2]), 0.001, 'entropy');
+    await until(async () => {
+      const [at, entropy] = (await label(heads, 'Home', ...Array(3).fill('ArrowRight'), 'ArrowDown', 'ArrowLeft')).split(' = ');
+      assert.equal(at, 'layer 1, head 2');
+      near(number(entropy), mean(attention[1].entropy[2]), 0.001, 'entropy');
+    });
     await page.keyboard.press('Enter');
     await page.getByText(`${attention[1].name}, head 2`, { exact: true }).waitFor();
     const { weights, keys } = await engine('attention', { model: 'r0', input, layer: 1, head: 2, as: 'numbers' });

@@ -80,10 +80,12 @@ export interface RunInfo {
 export interface Subject { model: string; input: InputSpec; edits?: Edit[] }
 export type InputSpec =
   | { values: Num[] }                                     // numbers or pixels of the one data input
-  | { text: string }
-  | { tokens: number[] }                                  // as generated: their text may not be that of the same tokens
+  | TextInput
   | { data?: string; part?: Part; index: number }         // left out: the model's own data, 'test'
   | { tensors: { [name: string]: { values: Num[] } } };   // inputs by name
+export type TextInput =
+  | { text: string }
+  | { tokens: number[] };                                 // as generated: their text may not be that of the same tokens
 export type Part = 'train' | 'validation' | 'test';
 
 /** A change, applied in the order of the list; undo is a shorter list. `at` is a value's name: "%3" a
@@ -298,8 +300,8 @@ export interface LanguageAnswer {
 export interface AttentionRequest extends Subject { layer: number; head: number; as?: As }
 export interface AttentionAnswer { queries: number; keys: number; weights: Values }   // [queries, keys]
 
-export interface GenerateRequest { model: string; tokens: number[]; text?: string; temperature?: number; top_k?: number; top_p?: number; seed?: number; count?: number;
-  drawn?: number }                                // tokens drawn before, so that one at a time gives the same text
+export type GenerateRequest = TextInput & { model: string; temperature?: number; top_k?: number; top_p?: number; seed?: number; count?: number;
+  drawn?: number };                               // tokens drawn before, so that one at a time gives the same text
 export interface GenerateAnswer { tokens: Token[]; added: Token[] /* fewer than `count` after EOS */; text: string; cache: { length: number; capacity: number; bytes: number } }
 
 // ---- playground

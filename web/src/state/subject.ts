@@ -1,7 +1,7 @@
 // The example that a model is given, in the address: shared by all views that run a model, so that it stays from one to the next.
 import { computed } from '@preact/signals';
 
-import type { Edit, InputSpec, ModelInfo, Num, Part } from '../engine/types';
+import type { Edit, InputSpec, ModelInfo, Num, Part, TextInput } from '../engine/types';
 import { route, setParams } from './route';
 import { model } from './session';
 
@@ -90,7 +90,7 @@ export const inputSpec = computed<InputSpec>(() => {
 });
 
 /** The text of the address; of a generated one its tokens, which another text may be split into. */
-export function textSpec(): InputSpec {
+export function textSpec(): TextInput {
   const { text, tokens } = route.value.params;
   const list = tokens?.split('.').map(Number) ?? [];
   return list.length && list.every((t) => Number.isInteger(t) && t >= 0) ? { tokens: list } : { text: text ?? firstText() };

@@ -65,7 +65,8 @@ function Generation({ answer }: { answer: LanguageAnswer }) {
     try {
       const made = await ask('generate', {
         model: model.value!.id,
-        tokens: answer.tokens.map((t) => t.id),
+        // Of the text as it is now: the answer that is shown may be of one before.
+        ...textSpec(),
         temperature: Number(temperature),
         ...(Number(top_k) ? { top_k: Number(top_k) } : {}),
         ...(Number(top_p) < 1 ? { top_p: Number(top_p) } : {}),

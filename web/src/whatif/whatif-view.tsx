@@ -162,7 +162,9 @@ function WeightPicker({ onPick }: { onPick: (p: Place) => void }) {
         ))}
       </select>
       <input type="text" class="index" aria-label="Indices" value={index} onInput={(e) => setIndex(e.currentTarget.value)} />
-      <button type="submit">Edit this weight</button>
+      <button type="submit" disabled={!answer}>
+        Edit this weight
+      </button>
     </form>
   );
 }
