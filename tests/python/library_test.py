@@ -63,6 +63,8 @@ class Runs(Temporary):
         self.assertEqual(again.model().hash, whole.model().hash)
 
     def test_control_c_writes_a_checkpoint(self):
+        # A shell ignores SIGINT for what it starts in the background.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         for where in ("on_step", "timer"):
             folder = self.folder / where
             seen = []
