@@ -111,6 +111,28 @@ TEST(BandsOfRows, KeepOnlyTheRowsAtWork) {
       << many.plan();
 }
 
+// The first band goes through one thread in blocks. Of the second one, the threads share the
+// products, and one thread runs the step between them: its rows begin at 0 again.
+TEST(BandsOfRows, LeaveNothingBehind) {
+  const Function f =
+      trace("two", {{"x", f32({97, 8})}, {"y", f32({2, 512})}}, [](std::span<const Value> in) {
+        const auto weight = [&](std::int64_t size, std::uint64_t key) {
+          return constant(in[0].builder(), nn::normal(0.1)(Key(key), {size, size}));
+        };
+        const Value a = linear(tanh(linear(in[0], weight(8, 1))), weight(8, 2));
+        const Value b = linear(softmax(linear(in[1], weight(512, 3))), weight(512, 4));
+        return std::vector<Value>{a, b};
+      });
+  const std::vector<Tensor> inputs = {nn::normal(1.0)(Key(5), {97, 8}),
+                                      nn::normal(1.0)(Key(6), {2, 512})};
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  ThreadPool pool({.threads = 3});
+  const Executable executable = compile(f);
+  const std::vector<Tensor> got = executable(inputs, &pool);
+  for (std::size_t o = 0; o < got.size(); ++o)
+    EXPECT_TRUE(got[o].same_bits(expected[o])) << o << '\n' << executable.plan();
+}
+
 // A value that a step reads as a whole must be complete before the step, so the band ends there.
 // The operand with one number per row, read as one number per column, has the same size, so a
 // mistake would go unnoticed.

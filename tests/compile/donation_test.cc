@@ -76,6 +76,54 @@ TEST(Donation, IsRefusedWhereTheOldValueIsReadLater) {
       updating([](Value before, Value) { return std::vector<Value>{reshape(sum(before), {1})}; })));
 }
 
+TEST(Donation, SaysWhyItIsRefused) {
+  const Type row{Dtype::kF32, {4}};
+  const Function f =
+      trace("f", {{"x", row}, {"cache", kCache}, {"rows", kRows}, {"position", kPosition}},
+            [](std::span<const Value> in) {
+              const Value after = update_rows(in[1], in[2], in[3], 1);
+              return std::vector<Value>{in[0] * 2.0, after, after - in[1]};
+            });
+  const auto refused = [&](const std::vector<CompileOptions::Donation>& donations) -> std::string {
+    CompileOptions options;
+    options.donations = donations;
+    try {
+      compile(f, options);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      return e.what();
+    }
+    return "";
+  };
+  const std::string of = "compile of 'f': input ";
+  EXPECT_EQ(refused({{4, 1}}),
+            of + "4 cannot be donated to output 1: there are 4 inputs and 3 outputs");
+  EXPECT_EQ(refused({{1, 3}}),
+            of + "1 cannot be donated to output 3: there are 4 inputs and 3 outputs");
+  EXPECT_EQ(refused({{0, 1}}),
+            of + "0 cannot be donated to output 1: their types differ, f32[4] and f32[2, 5, 3]");
+  const std::string read =
+      of +
+      "1 cannot be donated to output 1: 'cache' is read after the output may have been written";
+  EXPECT_EQ(refused({{1, 1}}), read);
+}
+
+// Of several inputs and outputs, it is about those.
+TEST(Donation, IsOfTheInputAndTheOutputNamed) {
+  const Type row{Dtype::kF32, {4}}, cell{Dtype::kF32, {1}};
+  const Function f = trace("f", {{"x", row}, {"y", row}, {"cell", cell}, {"position", kPosition}},
+                           [](std::span<const Value> in) {
+                             const Value x = update_rows(in[0], in[2], in[3], 0);
+                             const Value y = update_rows(in[1], in[2], in[3], 0);
+                             return std::vector<Value>{x, y, sum(y - in[1])};
+                           });
+  EXPECT_NO_THROW(compile(f, giving({0, 0})));
+  EXPECT_THROW(compile(f, giving({1, 1})), Error);
+  CompileOptions both;
+  both.donations = {{0, 0}, {1, 1}};
+  EXPECT_THROW(compile(f, both), Error);
+}
+
 // 400 rows go through a product and the steps after it in blocks.
 TEST(Donation, IsRefusedWhereEveryBlockOfRowsReadsTheWholeInput) {
   const Type row{Dtype::kF32, {400}};

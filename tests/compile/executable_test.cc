@@ -139,6 +139,80 @@ TEST(Executable, ARepetitionOfARepetition) {
       }));
 }
 
+// The ReLU comes first, but is that of another value than the product.
+TEST(Executable, AProductAndTheReluOfAnotherValue) {
+  const Type square{Dtype::kF32, {7, 7}};
+  expect_interpreted(
+      trace("other", {{"x", square}, {"w", square}, {"z", square}}, [](std::span<const Value> in) {
+        const Value y = linear(in[0], in[1]);
+        return std::vector<Value>{y + relu(in[2])};
+      }));
+}
+
+// What a kernel takes in other dtypes, layouts or numbers of keys only.
+TEST(Executable, WhatNoKernelTakes) {
+  const auto check = [](const char* name, const std::vector<Input>& inputs,
+                        const std::function<Value(std::span<const Value>)>& code) {
+    expect_interpreted(trace(
+        name, inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; }));
+  };
+  const Input x{"x", f32({9, 5})}, w{"w", f32({9, 6})};
+  check("columns times bf16", {x, w},
+        [](auto in) { return matmul(in[0], cast(in[1], Dtype::kBf16), true, false); });
+  check("rows of f64", {x, {"rows", f32({2, 5})}, {"at", {Dtype::kI32, {}}}}, [](auto in) {
+    return update_rows(cast(in[0], Dtype::kF64), cast(in[1], Dtype::kF64), in[2], 0);
+  });
+  check("bits of two keys", {{"keys", {Dtype::kI64, {2}}}}, [](auto in) {
+    return random_bits(in[0], {3, 3});
+  });
+  check("a batch of constants", {{"x", f32({2, 3, 4})}}, [](auto in) {
+    return matmul(in[0], constant(in[0].builder(), numbers(f32({2, 4, 5}), Key(1))));
+  });
+}
+
+// Every sequence has a position of its own.
+TEST(Executable, SequencesAtTheirPositions) {
+  const std::vector<Input> inputs{{"q", f32({2, 3, 1, 4})},
+                                  {"k", f32({2, 3, 4, 9})},
+                                  {"v", f32({2, 3, 9, 5})},
+                                  {"at", {Dtype::kI32, {2}}},
+                                  {"rows", f32({2, 3, 1, 5})}};
+  const Function f = trace("sequences", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{cached_attention(in[0], in[1], in[2], in[3]),
+                              update_rows(in[2], in[4], in[3], 2)};
+  });
+  std::vector<Tensor> arguments = numbers_for(f);
+  arguments[3] = Tensor::from<std::int32_t>({2}, std::vector<std::int32_t>{2, 7});
+  const std::vector<Tensor> expected = interpret(f, arguments);
+  const std::vector<Tensor> results = compile(f)(arguments);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_TRUE(results[i].same_bits(expected[i])) << i;
+}
+
+TEST(Executable, RefusesTensorsThatDoNotFit) {
+  const Function f = trace("f", {{"x", f32({3})}, {"y", f32({4})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] * 2.0, in[1] * 3.0};
+  });
+  const Executable executable = compile(f);
+  const std::function<void(const std::vector<Tensor>&)> calls[] = {
+      [&](const auto& inputs) { executable(inputs); }, [&](const auto& inputs) { run(f, inputs); }};
+  const Tensor x = numbers(f32({3}), Key(1)), y = numbers(f32({4}), Key(2));
+  const std::pair<std::vector<Tensor>, ErrorCode> all[] = {
+      {{x}, ErrorCode::kInvalidArgument},
+      {{x, y, y}, ErrorCode::kInvalidArgument},
+      {{x, x}, ErrorCode::kShape},
+      {{x, Tensor::zeros({Dtype::kI32, {4}})}, ErrorCode::kDtype}};
+  for (const auto& call : calls)
+    for (const auto& [inputs, code] : all) {
+      try {
+        call(inputs);
+        ADD_FAILURE();
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), code) << e.what();
+      }
+    }
+}
+
 TEST(Executable, RunsWithoutAllocation) {
   const nn::Mlp net = nn::mlp({50, 40, 7}, relu, 0.2);
   const Function step = train::step_function(train::mlp_problem(net), {optim::Sgd{0.9}}, 300);
@@ -327,6 +401,16 @@ TEST(Executable, HasScratchMemoryForEveryThread) {
   EXPECT_EQ(bytes_with(5), alone + 4 * of_a_thread);
 }
 
+// A query, scaled, and its scores.
+TEST(Executable, HasScratchMemoryForAttentionOfF64) {
+  const Type one{Dtype::kF64, {1, 1, 1000}};
+  const Executable plan = compile(
+      trace("attention", {{"q", one}, {"k", one}, {"v", one}}, [](std::span<const Value> in) {
+        return std::vector<Value>{scaled_dot_product_attention(in[0], in[1], in[2])};
+      }));
+  EXPECT_GE(Workspace(plan).bytes(), 1001 * sizeof(double));
+}
+
 // The memory of all threads together may overflow a size_t.
 TEST(Executable, RefusesMemoryForMoreThreadsThanThereIs) {
   const std::int64_t wide = Shape::kMaxElements / 2;
@@ -452,6 +536,36 @@ TEST(Plan, KeepsABarrierBetween) {
   EXPECT_EQ(barred.find("lanes", barred.find("lanes") + 1), std::string::npos) << barred;
 }
 
+// Nor are reads of a value in another shape, or of a number that comes with each run.
+TEST(Plan, KeepsABarrierBeforeAnotherShapeAndANumber) {
+  const auto plan_of = [](const std::function<Value(const Value& e, const Value& number)>& late) {
+    return compile(trace("f", {{"x", f32({64, 64})}, {"number", f32({})}},
+                         [&](std::span<const Value> in) {
+                           const Value e = exp(in[0]);
+                           const Value m = matmul(e, e);
+                           return std::vector<Value>{m, tanh(late(e, in[1]))};
+                         }))
+        .plan();
+  };
+  const std::string plans[] = {
+      plan_of([](const Value& e, const Value&) { return reshape(barrier(e), {4096}); }),
+      plan_of([](const Value& e, const Value& number) { return e * barrier(number); })};
+  for (const std::string& plan : plans) EXPECT_GT(plan.find("tanh"), plan.find("matmul")) << plan;
+}
+
+// A large result that depends on nothing would take memory as long as the plan lives.
+TEST(Plan, ComputesSmallResultsOfNothingBeforehand) {
+  const auto plan_of = [](std::int64_t n) {
+    return compile(trace("f", {{"x", {Dtype::kI32, {n}}}},
+                         [&](std::span<const Value> in) {
+                           return std::vector<Value>{in[0] + iota(in[0].builder(), n)};
+                         }))
+        .plan();
+  };
+  EXPECT_EQ(plan_of(1 << 20).find("iota"), std::string::npos);
+  EXPECT_NE(plan_of((1 << 20) + 1).find("iota"), std::string::npos);
+}
+
 // Neither are reads of elements that are repeated.
 TEST(Plan, KeepsABarrierBeforeARepetition) {
   const auto plan_of = [](bool barred) {
@@ -519,6 +633,11 @@ TEST(Plan, NamesWhatEveryStepReads) {
             "out0 = transpose 2x3x4 in0");
   EXPECT_EQ(line({rows}, [](auto x) { return Values{slice(x[0], 1, 1, 3)}; }),
             "out0 = move 3x8 bytes in0");
+  EXPECT_EQ(line({f32({2, 3, 4, 5})},
+                 [](auto x) {
+                   return Values{transpose(x[0], {2, 1, 0, 3})};
+                 }),
+            "out0 = move 24x20 bytes in0");
   EXPECT_EQ(line({rows, row, row}, [](auto x) { return Values{layer_norm(x[0], x[1], x[2])}; }),
             "out0 = layer_norm 1x3x4 in0 * in1 + in2");
   EXPECT_EQ(line({rows, row, rows},
@@ -537,6 +656,39 @@ TEST(Plan, NamesWhatEveryStepReads) {
       line({{Dtype::kF64, {3}}, {Dtype::kF64, {3}}}, [](auto x) { return Values{x[1] - x[0]}; }),
       "out0 = reference subtract in1, in0");
   EXPECT_EQ(line({row}, [](auto x) { return Values{x[0]}; }), "out0 = copy in0");
+}
+
+// Registers are numbered, inputs first; repeated inputs say how.
+TEST(Plan, NamesWhatEveryInstructionReads) {
+  const Executable plan =
+      compile(trace("f", {{"x", f32({3, 4})}, {"y", f32({3, 1})}, {"key", {Dtype::kI64, {}}}},
+                    [](std::span<const Value> in) {
+                      const Value bits = cast(random_bits(in[2], {3, 4}), Dtype::kF32);
+                      return std::vector<Value>{in[0] - broadcast(in[1], {3, 4}) * bits};
+                    }));
+  EXPECT_EQ(plan.plan(),
+            "lanes\n"
+            "    r0 = in1[i / 4 mod 3]\n"
+            "    r1 = in0\n"
+            "    r2 = random_bits in2\n"
+            "    r3 = cast r2\n"
+            "    r4 = multiply r0 r3\n"
+            "    r5 = subtract r1 r4\n"
+            "    out0 = r5\n");
+  const Type square = f32({5, 5});
+  const Executable chain = compile(trace("g", {{"x", square}}, [&](std::span<const Value> in) {
+    const Value w = constant(in[0].builder(), numbers(square, Key(1)));
+    const Value y = exp(linear(softmax(in[0]), w));
+    return std::vector<Value>{matmul(y, y)};
+  }));
+  EXPECT_EQ(chain.plan(),
+            "2 steps for 5 rows, 5 at a time:\n"
+            "b1 = softmax 1x5x5 in0\n"
+            "s4 = matmul 1x5x5x5 b1 const0^T packed\n"
+            "    r0 = s4\n"
+            "    r1 = exp r0\n"
+            "    s4 = r1\n"
+            "out0 = matmul 1x5x5x5 s4 s4\n");
 }
 
 TEST(InstructionSet, IsForcedByTheEnvironment) {

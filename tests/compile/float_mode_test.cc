@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/stop_check.h"
 #include "limpid/core/key.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
@@ -87,6 +88,30 @@ TEST_F(FloatMode, DoesNotShowInAnExecutable) {
     const Executable executable = compile(f_, {isa});
     expect_unseen([&] { return executable(in_); });
   }
+}
+
+// By the plan's estimate, which takes the cache for full, the run is so long that it asks.
+TEST_F(FloatMode, DoesNotShowInARunThatMayEndEarly) {
+  Builder builder("long");
+  const Value x = builder.input("x", in_[0].type()), w = builder.input("w", in_[1].type());
+  const Value at = builder.input("at", {Dtype::kI32, {}});
+  std::vector<Value> all = builder.inline_function(f_, std::vector<Value>{x, w});
+  const auto zeros = [&](const Shape& shape) {
+    return constant(builder, Tensor::zeros(f32(shape)));
+  };
+  all.push_back(
+      cached_attention(zeros({1, 1000, 1}), zeros({1, 1, 40000}), zeros({1, 40000, 1}), at));
+  const Function f = builder.finish(all);
+  const Executable executable = compile(f);
+  int asked = 0;
+  expect_unseen([&] {
+    StopCheck check([&] {
+      ++asked;
+      return false;
+    });
+    return *executable(std::vector{in_[0], in_[1], Tensor::scalar(std::int32_t{0})}, check);
+  });
+  EXPECT_GT(asked, 0);
 }
 
 TEST_F(FloatMode, DoesNotShowWhereAPoolShares) {

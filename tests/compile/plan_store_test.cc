@@ -70,18 +70,19 @@ TEST(PlanStore, BoundsThePlansOfCompiledCode) {
 // each time that others have come, only when they have come twice as often.
 TEST(PlanStore, BindsGroupsThatChangeLessAndLessOften) {
   auto f = compile([](const Args& p, Value x) { return tanh(matmul(x, p.at("w"))) + p.at("b"); });
-  const Tensor x = Tensor::zeros(f32({3, 20}));
+  const auto x = [] { return Tensor::zeros(f32({3, 20})); };  // another one in every call
   const auto group = [] {
     return Params{{"w", Tensor::zeros(f32({20, 30}))}, {"b", Tensor::zeros(f32({30}))}};
   };
   const Params one = group(), two = group();
-  f(one, x);
+  f(one, x());
   // The calls that compiled a plan, counted from 0: such a call allocates much.
   const auto compiled_in = [&](const Params& params, int calls) {
     std::vector<int> all;
     for (int i = 0; i < calls; ++i) {
+      const Tensor each = x();
       const std::size_t before = allocations();
-      f(params, x);
+      f(params, each);
       if (allocations() - before > 60) all.push_back(i);
     }
     return all;
@@ -90,6 +91,42 @@ TEST(PlanStore, BindsGroupsThatChangeLessAndLessOften) {
   EXPECT_EQ(compiled_in(two, 7), std::vector({2}));
   EXPECT_EQ(compiled_in(one, 9), std::vector({4}));
   EXPECT_EQ(compiled_in(two, 12), std::vector({8}));
+}
+
+TEST(PlanStore, BindsNothingWithoutGroups) {
+  auto f = compile([](Value x) { return tanh(x); });
+  const Tensor x = Tensor::zeros(f32({3, 20}));
+  const std::size_t before = aligned_allocations();
+  f(x);
+  f(x);
+  // The results, and the memory of one plan's runs.
+  EXPECT_EQ(aligned_allocations() - before, 3u);
+}
+
+// The weights of all plans are packed once: those in the code, and those of groups that are bound.
+TEST(PlanStore, PacksWeightsOnce) {
+  const Tensor weight = Tensor::zeros(f32({20, 30}));
+  auto of_code = compile([&](Value x) { return matmul(x, constant(x.builder(), weight)); });
+  auto of_group = compile([](const Args& p, Value x) { return matmul(x, p.at("w")); });
+  const Params params{{"w", weight}};
+  const auto memories = [](const auto& call) {
+    const std::size_t before = aligned_allocations();
+    call();
+    return aligned_allocations() - before;
+  };
+  const auto bound = [&](std::int64_t rows) {
+    const Tensor x = Tensor::zeros(f32({rows, 20}));
+    of_group(params, x);
+    return memories([&] { of_group(params, x); });
+  };
+  const auto first_call = [&](std::int64_t rows) {
+    const Tensor x = Tensor::zeros(f32({rows, 20}));
+    return memories([&] { of_code(x); });
+  };
+  const std::size_t packing = bound(3), found = bound(5);
+  EXPECT_EQ(found + 1, packing);
+  const std::size_t packing_code = first_call(3), found_code = first_call(5);
+  EXPECT_EQ(found_code + 1, packing_code);
 }
 
 }  // namespace

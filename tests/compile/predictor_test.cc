@@ -123,6 +123,44 @@ TEST(Predictor, TakesInputsWithoutRows) {
   }
 }
 
+// The number of rows is that of the first input that has rows.
+TEST(Predictor, TakesAnInputWithoutRowsFirst) {
+  const Type row{Dtype::kF32, {4}};
+  const Function f = trace("f", {{"shift", row}, {"x", row}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] + in[1]};
+  });
+  const Tensor shift = predictor_numbers({4}, Key(2)), x = predictor_numbers({7, 4}, Key(1));
+  const Predictor predict(f, {}, {.shared = {"shift"}});
+  const Tensor all = predict({shift, x})[0];
+  for (std::int64_t n = 0; n < 7; ++n)
+    EXPECT_TRUE(all.rows(n, 1).reshape({4}).same_bits(
+        interpret(f, std::vector{shift, x.rows(n, 1).reshape({4})})[0]));
+}
+
+// Fewer rows than those of a plan need memory of their own for all of its rows.
+TEST(Predictor, CountsTheMemoryOfRowsOfZeros) {
+  const PredictorNet net;
+  const Predictor predict(net.function, net.params);
+  (void)first(predict, net.x.rows(0, 4));
+  ASSERT_EQ(rows_of(predict.plans()), std::vector<std::int64_t>({4}));
+  const std::size_t whole = predict.plans()[0].bytes;
+  (void)first(predict, net.x.rows(0, 3));
+  ASSERT_EQ(predict.plans().size(), 1u);
+  EXPECT_EQ(predict.plans()[0].bytes, whole + 4 * (20 + 7) * sizeof(float));
+}
+
+TEST(Predictor, SharesThePackingsItIsGiven) {
+  const PredictorNet net;
+  const auto packings = std::make_shared<Packings>();
+  Predictor one(net.function, net.params, {.compile = {.packings = packings}});
+  one.prepare({1, 256});  // the most, too
+  const std::size_t bytes = packings->bytes();
+  EXPECT_GT(bytes, 0u);
+  Predictor two(net.function, net.params, {.compile = {.packings = packings}});
+  two.prepare({2});
+  EXPECT_EQ(packings->bytes(), bytes);
+}
+
 TEST(Predictor, RunsFromManyThreadsAtOnce) {
   const PredictorNet net;
   ThreadPool pool({.threads = 2});

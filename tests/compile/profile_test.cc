@@ -60,7 +60,8 @@ TEST(Profile, WritesWhereAnInputIsGivenAway) {
   const Function f =
       trace("f", {{"cache", cache_type}, {"row", row_type}, {"place", {Dtype::kI32, {}}}},
             [](std::span<const Value> in) {
-              return std::vector<Value>{update_rows(in[0], in[1], in[2], 0)};
+              const Value after = update_rows(in[0], in[1], in[2], 0);
+              return std::vector<Value>{after, sum(after)};  // the sum has memory of its own
             });
   const std::vector<Tensor> inputs = {Tensor::zeros(cache_type),
                                       Tensor::from({1, 2}, std::vector{5.0f, 6.0f}),

@@ -128,6 +128,8 @@ TEST(Stopping, ShortRunsDoNotAsk) {
     return true;
   });
   EXPECT_TRUE(executable(std::vector{nn::normal(1.0)(Key(3), {4})}, check));
+  const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 16});
+  EXPECT_TRUE(predict(std::vector{nn::normal(1.0)(Key(3), {16, 4})}, check));
 }
 
 }  // namespace

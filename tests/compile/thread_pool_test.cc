@@ -21,6 +21,7 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <signal.h>
 #endif
 
 namespace limpid {
@@ -137,21 +138,42 @@ TEST(ThreadPool, TheCallerSleepsWhileOthersWork) {
 }
 
 TEST(ThreadPool, UsesItsThreads) {
-  ThreadPool pool({.threads = 2});
-  bool helped = false;
-  // A task that waits for the other one can end only if both run at once.
-  for (int attempt = 0; attempt < 50 && !helped; ++attempt) {
-    std::atomic<int> inside{0};
-    std::atomic<bool> met{false};
-    run(pool, 2, [&](std::size_t, int) {
-      inside.fetch_add(1);
-      const auto end = std::chrono::steady_clock::now() + 100ms;
-      while (inside.load() < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-      if (inside.load() == 2) met.store(true);
-    });
-    helped = met.load();
+  for (const auto spin : {100us, 0us}) {
+    ThreadPool pool({.threads = 2, .spin = spin});
+    for (int round = 0; round < 2; ++round) {
+      std::this_thread::sleep_for(20ms);  // the other thread sleeps, too
+      bool helped = false;
+      // A task that waits for the other one can end only if both run at once.
+      for (int attempt = 0; attempt < 50 && !helped; ++attempt) {
+        std::atomic<int> inside{0};
+        std::atomic<bool> met{false};
+        run(pool, 2, [&](std::size_t, int) {
+          inside.fetch_add(1);
+          const auto end = std::chrono::steady_clock::now() + 100ms;
+          while (inside.load() < 2 && std::chrono::steady_clock::now() < end)
+            std::this_thread::yield();
+          if (inside.load() == 2) met.store(true);
+        });
+        helped = met.load();
+      }
+      EXPECT_TRUE(helped) << round;
+    }
   }
-  EXPECT_TRUE(helped);
+}
+
+// Wherever a thread is held up, another one takes the tasks that it still has.
+TEST(ThreadPool, TasksOfAThreadThatIsHeldUpAreTaken) {
+  ThreadPool pool({.threads = 2});
+  std::atomic<bool> last{false}, seen{true};
+  // Tasks 1 and 3 belong to the same thread.
+  run(pool, 4, [&](std::size_t i, int) {
+    if (i == 3) last.store(true);
+    if (i != 1) return;
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (!last.load() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    seen.store(last.load());
+  });
+  EXPECT_TRUE(seen.load());
 }
 
 TEST(ThreadPool, AllocatesNothing) {
@@ -222,6 +244,23 @@ TEST(ThreadPool, ThreadsKeepSubnormalsAndRoundToNearest) {
 
 #ifdef __linux__
 
+// Signals are for the program's own threads.
+TEST(ThreadPool, ThreadsTakeNoSignals) {
+  ThreadPool pool({.threads = 2});
+  std::atomic<int> taken{-1};
+  for (int attempt = 0; attempt < 1000 && taken.load() < 0; ++attempt)
+    run(pool, 8, [&](std::size_t, int worker) {
+      if (worker == 0) {
+        std::this_thread::sleep_for(10us);
+        return;
+      }
+      sigset_t blocked;
+      pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+      taken.store(!sigismember(&blocked, SIGINT) || !sigismember(&blocked, SIGTERM));
+    });
+  EXPECT_EQ(taken.load(), 0);
+}
+
 int allowed_cpus() {
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
@@ -262,6 +301,13 @@ std::vector<int> cpus_of_pinned_threads() {
 TEST(ThreadPool, KeepsClearOfOtherPools) {
   if (allowed_cpus() < 2) GTEST_SKIP() << "one CPU";
   for (int round = 0; round < 3; ++round) {  // CPUs of destroyed pools are used again
+    std::vector<int> alone;
+    for (int pools = 0; pools < 2; ++pools) {
+      const ThreadPool only({.threads = 2});
+      const std::vector<int> its = cpus_of_pinned_threads();
+      EXPECT_TRUE(pools == 0 || its == alone) << "another CPU, though that one is free";
+      alone = its;
+    }
     const ThreadPool first({.threads = 2}), second({.threads = 2});
     const std::vector<int> cpus = cpus_of_pinned_threads();
     ASSERT_EQ(cpus.size(), 2u);
@@ -299,16 +345,18 @@ TEST(ThreadPool, KeepsClearOfTheCaller) {
       CPU_ZERO(&only);
       CPU_SET(cpu, &only);
       ASSERT_EQ(sched_setaffinity(0, sizeof only, &only), 0);
-      std::atomic<int> other{-1};
-      for (int attempt = 0; attempt < 1000 && other.load() < 0; ++attempt)
-        run(pool, 8, [&](std::size_t, int worker) {
-          if (worker == 1)
-            other.store(sched_getcpu());
-          else
-            std::this_thread::sleep_for(10us);
-        });
-      EXPECT_NE(other.load(), cpu);
-      EXPECT_GE(other.load(), 0);
+      for (int call = 0; call < 2; ++call) {  // and stays there
+        std::atomic<int> other{-1};
+        for (int attempt = 0; attempt < 1000 && other.load() < 0; ++attempt)
+          run(pool, 8, [&](std::size_t, int worker) {
+            if (worker == 1)
+              other.store(sched_getcpu());
+            else
+              std::this_thread::sleep_for(10us);
+          });
+        EXPECT_NE(other.load(), cpu);
+        EXPECT_GE(other.load(), 0);
+      }
     }
   sched_setaffinity(0, sizeof all, &all);
 }

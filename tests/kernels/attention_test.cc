@@ -16,6 +16,7 @@ struct Case {
   std::int64_t ahead = 0;
   bool in_columns = false;  // the keys
   Mask mask = Mask::kNone;
+  bool tiny = false;  // values so small that their products with most weights are -0
 
   std::size_t rows() const { return group * queries; }
 };
@@ -45,6 +46,7 @@ struct Data {
         (*g)[j] = special && Key(seed).uniform(i) < 0.02f
                       ? special_values()[i % special_values().size()]
                       : value(seed + 1, i);
+    if (c.tiny) std::fill_n(v.data(), v.size(), -1e-45f);
     for (std::size_t j = 0; j < c.rows() * c.keys; ++j) seen[j] = Key(seed + 2).uniform(j) < 0.5f;
   }
 };
@@ -181,6 +183,22 @@ TEST_P(AttentionTest, WithMasksAndQueriesThatSeeNothing) {
                             .ahead = ahead,
                             .mask = mask},
                            keys, false, 2);
+}
+
+TEST_P(AttentionTest, OfNoQueries) { expect_specified(k(), {.queries = 0, .keys = 5}, 1); }
+
+// A few rows of scores alone then take more than the cache.
+TEST_P(AttentionTest, ToManyKeys) {
+  expect_specified(k(), {.queries = 2, .keys = 20000, .size = 1, .value_size = 1, .ahead = 19998},
+                   1);
+}
+
+// No path may add +0 to a sum that is -0.
+TEST_P(AttentionTest, OfValuesThatUnderflowToMinusZero) {
+  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded})
+    for (const std::size_t keys : {20u, 300u})
+      expect_specified(k(), {.queries = 9, .keys = keys, .ahead = 12, .mask = mask, .tiny = true},
+                       keys);
 }
 
 // A hidden key may hold anything.

@@ -103,7 +103,7 @@ class MatmulTest : public OnEveryIsa {
                            .n = s.n,
                            .k = s.k,
                            .a = a.matrix,
-                           .b = b.matrix,
+                           .b = o.b == Layout::kPacked ? Matrix{} : b.matrix,  // then ignored
                            .packed_b = o.b == Layout::kPacked ? panels.data() : nullptr,
                            .c = c.data(),
                            .c_row_stride = c_stride,
@@ -212,15 +212,16 @@ TEST_P(MatmulTest, WideProducts) {
 TEST_P(MatmulTest, AnyCutIntoParts) {
   for (const Layout b : kLayouts)
     for (const Layout a : {Layout::kRowMajor, Layout::kTransposed})
-      for (const std::size_t row_parts : {1, 2, 5})
-        for (const std::size_t column_parts : {1, 3})
-          check({47, 90, 270}, {.a = a,
-                                .b = b,
-                                .bias = true,
-                                .relu = true,
-                                .padding = 2,
-                                .row_parts = row_parts,
-                                .column_parts = column_parts});
+      for (const std::size_t m : {1, 2, 47})
+        for (const std::size_t row_parts : {1, 2, 5})
+          for (const std::size_t column_parts : {1, 3})
+            check({m, 90, 270}, {.a = a,
+                                 .b = b,
+                                 .bias = true,
+                                 .relu = true,
+                                 .padding = 2,
+                                 .row_parts = row_parts,
+                                 .column_parts = column_parts});
 }
 
 // Values that do not behave: a NaN stays in its row, -0 never comes out of a sum, infinities too.
@@ -257,7 +258,7 @@ TEST_P(MatmulTest, SpecialValues) {
   }
 }
 
-// Terms that underflow leave -0; no path may add +0 to it.
+// Terms that underflow leave -0; no path may add +0 to it. ReLU makes +0 of it.
 TEST_P(MatmulTest, UnderflowToMinusZero) {
   for (const Layout b : kLayouts)
     for (const Shape s : {Shape{1, 1, 3}, Shape{1, 1, 1500}, Shape{1, 40, 300}, Shape{30, 1, 300},
@@ -266,22 +267,24 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
       const bool transposed = b != Layout::kRowMajor;
       const Matrix matrix = {w.data(), transposed ? 1 : s.n, transposed ? s.k : 1};
       const Floats panels = packed(matrix, s, 1);
-      Floats c(s.m * s.n, 1.0f);
-      const Matmul matmul = {.m = s.m,
-                             .n = s.n,
-                             .k = s.k,
-                             .a = {a.data(), s.k, 1},
-                             .b = matrix,
-                             .packed_b = b == Layout::kPacked ? panels.data() : nullptr,
-                             .c = c.data(),
-                             .c_row_stride = s.n,
-                             .bias = nullptr,
-                             .relu = false};
-      Aligned scratch(k().matmul_scratch_floats(s.m, s.n, s.k));
-      k().matmul(matmul, {0, s.m}, {0, s.n}, scratch.data());
-      const float want = arithmetic::dot(a.data(), 1, w.data(), 1, s.k);
-      ASSERT_TRUE(same(want, -0.0f));
-      for (const float y : c) ASSERT_TRUE(same(y, want)) << s.m << " x " << s.n << " x " << s.k;
+      ASSERT_TRUE(same(arithmetic::dot(a.data(), 1, w.data(), 1, s.k), -0.0f));
+      for (const bool relu : {false, true}) {
+        Floats c(s.m * s.n, 1.0f);
+        const Matmul matmul = {.m = s.m,
+                               .n = s.n,
+                               .k = s.k,
+                               .a = {a.data(), s.k, 1},
+                               .b = matrix,
+                               .packed_b = b == Layout::kPacked ? panels.data() : nullptr,
+                               .c = c.data(),
+                               .c_row_stride = s.n,
+                               .bias = nullptr,
+                               .relu = relu};
+        Aligned scratch(k().matmul_scratch_floats(s.m, s.n, s.k));
+        k().matmul(matmul, {0, s.m}, {0, s.n}, scratch.data());
+        for (const float y : c)
+          ASSERT_TRUE(same(y, relu ? 0.0f : -0.0f)) << s.m << " x " << s.n << " x " << s.k;
+      }
     }
 }
 

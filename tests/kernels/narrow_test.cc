@@ -60,11 +60,11 @@ class NarrowTest : public OnEveryIsa {
 
 TEST_P(NarrowTest, Bf16IsTheProductOfWidenedWeights) {
   for (const Sizes& s : kSizes) {
-    std::vector<Bf16> weights;
+    GuardedVector<Bf16> weights(s.n * s.k);
     std::vector<float> wide;
     for (const float v : values(3, s.n * s.k)) {
-      weights.push_back(to_bf16(v));
-      wide.push_back(to_f32(weights.back()));
+      weights[wide.size()] = to_bf16(v);
+      wide.push_back(to_f32(to_bf16(v)));
     }
     const Floats a = values(1, s.m * s.k), bias = values(2, s.n);
     std::vector<float> expected;
@@ -88,9 +88,9 @@ TEST_P(NarrowTest, Bf16OfNoTermsIsTheBias) {
 
 TEST_P(NarrowTest, I8IsItsDefinition) {
   for (const Sizes& s : kSizes) {
-    std::vector<std::int8_t> weights;
+    GuardedVector<std::int8_t> weights(s.n * s.k);
     for (std::size_t i = 0; i < s.n * s.k; ++i)
-      weights.push_back(static_cast<std::int8_t>(Key(3).below(256, i)));
+      weights[i] = static_cast<std::int8_t>(Key(3).below(256, i));
     const Floats a = values(1, s.m * s.k), bias = values(2, s.n), scale = values(4, s.n);
     std::vector<float> expected;
     for (std::size_t i = 0; i < s.m; ++i) {
