@@ -59,6 +59,9 @@ TEST(Digits, CallBetweenImages) {
   };
   expect_error(ErrorCode::kInvalidArgument, "stopped", [&] { digits(Key(5), 20, third_throws); });
   EXPECT_EQ(calls, 3);
+  calls = 0;
+  digits_split(4, 2, 3, [&] { ++calls; });
+  EXPECT_EQ(calls, 5);
 }
 
 TEST(Digits, ComeInTwoPartsThatShareNothing) {

@@ -36,6 +36,21 @@ void expect_refused(const Op& op, const Attributes& attributes, const std::vecto
   }
 }
 
+TEST(Operands, OfReductionsAreNumbers) {
+  for (const Op* op : {&op::sum, &op::max, &op::min, &op::argmax})
+    expect_refused(*op, {{"axis", std::int64_t{0}}}, {{kF32, {2, 3}}}, {{0, {kBool, {2, 3}}}});
+}
+
+TEST(Operands, OfADotAreGroupsOfSome) {
+  try {
+    dot(Args{}, Args{});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(error.what(), "dot: expected groups, got no Values");
+  }
+}
+
 TEST(Operands, OfElementwiseOps) {
   expect_refused(
       op::add, {}, {{kF32, {2, 3}}, {kF32, {2, 3}}},
