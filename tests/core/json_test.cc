@@ -203,6 +203,7 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   refused("config.mlp.name: expected true or false, got 1",
           [&] { (void)mlp.at("name").as_bool(); });
   refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").find("x"); });
+  refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").members(); });
   refused("config.mlp: 'norm' is missing", [&] { (void)mlp.at("norm"); });
   // A message is one line, whatever the document holds.
   refused("config.mlp.a\\x07b: expected a number, got \"x\"",

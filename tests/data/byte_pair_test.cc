@@ -77,6 +77,8 @@ TEST(Words, AreThoseOfTheirPatterns) {
   // The long s is an s where case is ignored.
   EXPECT_EQ(words("I'\u017fo", WordPattern::kGpt2), (All{"I", "'", "\u017fo"}));
   EXPECT_EQ(words("I'\u017fo", WordPattern::kLlama3), (All{"I", "'\u017f", "o"}));
+  // White space of more than one byte belongs to the line end after it.
+  EXPECT_EQ(words("\u00a0\nx", WordPattern::kLlama3), (All{"\u00a0\n", "x"}));
 }
 
 TEST(BytePair, EncodesAsAnotherProgramDid) {
@@ -283,6 +285,16 @@ TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
   const std::string sample = "the  fox\n\n 12345 it's";
   EXPECT_EQ(ids_of(tokenizer.encode(sample)), ids_of(loaded(kFixtures).encode(sample)));
   EXPECT_EQ(tokenizer.marks(), Tokenizer::Marks{});
+}
+
+TEST(TokenizerFiles, MergesAreIgnoredWhereTheFileSaysSoAlone) {
+  const auto with = [](std::string_view instead) {
+    Changed files(kFixtures / "llama3");
+    files.replace("tokenizer.json", R"("ignore_merges":true,)", instead);
+    return loaded(files.folder().path());
+  };
+  EXPECT_TRUE(with("") == with(R"("ignore_merges":false,)"));
+  EXPECT_FALSE(with("") == loaded(kFixtures / "llama3"));
 }
 
 // Texts begin and end with the marks, so that others are other tokenizers.

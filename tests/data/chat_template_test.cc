@@ -134,6 +134,10 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
   EXPECT_EQ(rendered("{% set x = 0 %}{% for m in messages %}{{ x }}{% set x = loop.index %}{{ x }}"
                      "{% endfor %}{{ x }}"),
             "010203040");
+  // The element that was read ahead to tell the last one counts.
+  EXPECT_EQ(rendered("{% for m in messages if m.role != 'system' %}{{ loop.last }}{{ loop.length }}"
+                     "{% endfor %}"),
+            "False3False3True3");
   EXPECT_EQ(
       rendered("{{ messages[-1].content }}{{ messages[9] }}{{ messages[1:2][0].role }}"
                "{{ true }}{{ none }}{{ not 1 == 2 }}{{ 'i' in 'Hi' }}{{ 2 not in [1, '2'] }}"),
@@ -180,6 +184,10 @@ TEST(ChatTemplate, TestsFiltersAndMethodsHaveJinjasNames) {
                      "{{ true is integer }} {{ {} is mapping }} {{ [] is mapping }} "
                      "{{ [] is iterable }} {{ 1 is iterable }} {{ true is boolean }}"),
             "True True False True False True False True False True False True");
+  // A step beyond the end of the numbers ends the slice.
+  EXPECT_EQ(rendered("{{ 'abc'[1::9223372036854775807] }}{{ messages | tojson(indent=16) | length "
+                     "}}"),
+            "b556");
   EXPECT_EQ(rendered("{{ {'a': 1}.get('a') }} {{ {'a': 1}.get('b') }} {{ {'a': 1}.get('b', 2) }}"),
             "1 None 2");
   EXPECT_EQ(rendered("{{ ' a  b '.split() | join(',') }} {{ 'a--b-'.split('-') | join(',') }} "
@@ -242,6 +250,13 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{{ 'a'.lower() }}", "the method 'lower'");
   unsupported("{{ {1: 2} }}", "a dictionary with keys that are not strings");
   unsupported("{{ messages[0].__class__ }}", "the attribute '__class__'");
+  unsupported("{% set n = namespace() %}{{ n._x }}", "the attribute '_x'");
+  unsupported("{{ messages | tojson(indent=17) }}", "the filter tojson with these");
+  unsupported("{{ [] in {} }}", "such a key in a dictionary");
+  unsupported("{{ [] in messages[0].items() }}", "such a key in a view");
+  unsupported("{{ [messages[0] | items] | length }}", "an iterator that is not a list");
+  unsupported("{% macro f(x=messages[0] | items) %}{% endmacro %}{{ f() }}",
+              "an iterator that is not a list");
   unsupported("{{ 1 < 2 < 3 }}", "a chained comparison");
   unsupported("{{ 1.5 }}", "a number that is not an integer");
   unsupported("{{ 007 }}", "a number that is not an integer");
@@ -257,7 +272,8 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
 TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
   for (const char* source :
        {"{% if x %}", "{{ x", "{# x", "{{ 'x }}", "{{ }}", "{{ x[] }}", "{{ and }}", "{{ (x }}",
-        "{{ (x] }}", "{% macro f( %}{% endmacro %}", "{% macro f() %}", "{{ f(a=1, a=2) }}"})
+        "{{ (x] }}", "{{ 1 +}}", "{% macro f( %}{% endmacro %}", "{% macro f() %}",
+        "{{ f(a=1, a=2) }}"})
     expect_error(ErrorCode::kFormat, "chat template, line 1", [&] { rendered(source); });
   for (const char* source : {"{{ 'a' + 1 }}", "{{ missing.x }}", "{{ 1 // 0 }}", "{{ 1 | length }}",
                              "{{ 9223372036854775807 + 1 }}"})
@@ -318,6 +334,97 @@ TEST(ChatTemplate, WorkAndTextAreBounded) {
           }() +
           " }}",
       "nesting this deep");
+}
+
+// `prefix`0, `prefix`1, ..., with `suffix` and a comma between them.
+std::string numbered(std::string_view prefix, int count, std::string_view suffix = "") {
+  std::string all;
+  for (int i = 0; i < count; ++i)
+    all += fmt::format("{}{}{}{}", i > 0 ? "," : "", prefix, i, suffix);
+  return all;
+}
+
+// Whatever looks at each element, member or KiB takes steps for it: messages can be as long as a
+// template is short. Nearly all of the million steps are spent first.
+TEST(ChatTemplate, StepsAreCountedWhereverElementsAreLookedAt) {
+  Json of = variables(Json::array());
+  of["text"] = std::string(200 << 10, 'x');
+  of["short"] = std::string(200, 'x');
+  of["middle"] = std::string(6400, 'x');
+  for (const auto& [name, members] : {std::pair{"many", 6400}, {"some", 300}}) {
+    Json all = Json::object();
+    for (int i = 0; i < members; ++i) all.members().push_back({fmt::format("k{}", i), 0});
+    of[name] = std::move(all);
+  }
+  std::string spend;
+  for (int i = 0; i < 5; ++i) spend += "{% if spent | list is none %}{% endif %}";
+  const auto renders = [&](const std::string& source, std::size_t left) {
+    // Each costs a step where it is read, and one in the list that is made.
+    of["spent"] = std::vector<std::string>((1'000'000 - left) / 10);
+    try {
+      ChatTemplate(spend + source).render(of);
+      return true;
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      EXPECT_TRUE(what.ends_with("rendering takes too many steps")) << what;
+      return false;
+    }
+  };
+  const std::pair<std::string, std::size_t> costs[] = {
+      {"{{ short | list | length }}", 600},
+      {"{{ {" + numbered("'k", 1000, "':0") + "} | length }}", 18'130},
+      {"{{ many.k }}", 200},
+      {"{{ 'q' in many }}", 200},
+      {"{{ some == some }}", 3000},
+      {"{{ text[0] }}", 200},
+      {"{{ middle[0:1] }}", 100},
+      {"{{ 'yyyyyyyyyyyyyyyy' in text }}", 400},
+      {"{{ text < text }}", 200},
+      {"{{ text == text }}", 200},
+      {"{{ text | length }}", 200},
+      {"{{ (text ~ '') | length }}", 600},
+      {"{{ text.startswith(text) }}", 200},
+      {"{{ text | trim | length }}", 600},
+      {"{{ text.strip('y') | length }}", 2400},
+      {"{{ text.split() | length }}", 400},
+      {"{{ text.split('yyyyyyyyyyyyyyyy') | length }}", 600},
+      {"{% set n = namespace(many) %}{% set n.q = 1 %}", 6600},
+      {"{{ namespace(" + numbered("k", 1000, "=0") + ") is none }}", 17'130},
+      {"{% for i in short %}{% endfor %}", 1200},
+      {"{% macro f(" + numbered("k", 1000) + ") %}{% endmacro %}{{ f(" + numbered("k", 1000, "=0") +
+           ") }}",
+       34'000},
+  };
+  for (const auto& [source, steps] : costs) {
+    SCOPED_TRACE(source.substr(0, 60));
+    // The statements that spend take 20 steps themselves.
+    EXPECT_FALSE(renders(source, steps - 50));
+    EXPECT_TRUE(renders(source, steps + 50));
+  }
+}
+
+TEST(ChatTemplate, TextIsCountedWhereverItIsJoinedOrNamed) {
+  Json of = variables(Json::array());
+  of["text"] = std::string(2 << 20, 'x');
+  of["long"] = std::string((4 << 20) + 1, 'x');
+  of["few"] = std::string(2400, 'x');
+  const auto refused = [&](const std::string& source, std::string_view why) {
+    SCOPED_TRACE(source.substr(0, 60));
+    expect_error(ErrorCode::kUnsupported, std::string(why),
+                 [&] { ChatTemplate(source).render(of); });
+  };
+  std::string texts;
+  for (int i = 0; i < 40; ++i) texts += "text,";
+  refused("{{ '" + std::string(40, 'a') + "' | join(text) | length }}", "the text is too long");
+  refused("{{ [" + texts + "] | join | length }}", "the text is too long");
+  refused("{% set n = namespace() %}{% for i in few %}{% set n." + std::string(30'000, 'a') +
+              " = 1 %}{% endfor %}",
+          "the text is too long");
+  // What a macro writes is a text, too.
+  std::string calls;
+  for (int i = 0; i < 40; ++i) calls += "{% set x = f() %}";
+  refused("{% macro f() %}{{ text }}{% endmacro %}" + calls, "the text is too long");
+  refused("{{ long[0:1] }}", "a slice of a string this long");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "limpid/data/synthetic.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <string>
@@ -36,6 +37,8 @@ TEST(Synthetic, TruthTablesAreTheirFourRows) {
     EXPECT_TRUE(data.targets.same_bits(Tensor::from(Shape{4}, expected))) << name;
     EXPECT_EQ(data.classes, 2);
     EXPECT_EQ(data.name, name);
+    EXPECT_EQ(data.feature_names, (std::vector<std::string>{"x", "y"}));
+    EXPECT_EQ(data.target_names, std::vector<std::string>());
   }
 }
 
@@ -77,6 +80,8 @@ TEST(Synthetic, CurvesAreWhatTheyAreCalled) {
     const Dataset data = synthetic(name, Key(3), {.count = 500});
     EXPECT_EQ(data.task, Task::kRegression);
     EXPECT_EQ(data.outputs(), 1);
+    EXPECT_EQ(data.feature_names, std::vector<std::string>{"x"});
+    EXPECT_EQ(data.target_names, std::vector<std::string>{name == "abs" ? "|x|" : "sin(x)"});
     ASSERT_EQ(data.targets.shape(), (Shape{500, 1}));
     float low = 0, high = 0;
     for (std::size_t i = 0; i < 500; ++i) {
@@ -153,6 +158,9 @@ TEST(Synthetic, RefuseWhatMakesNoSense) {
   for (const std::string_view name : {"moons", "sine"}) {
     expect_error(ErrorCode::kInvalidArgument, "expected 0 to 2^31 - 1 rows, got -1",
                  [&] { synthetic(name, Key(0), {.count = -1}); });
+    expect_error(
+        ErrorCode::kInvalidArgument, "expected 0 to 2^31 - 1 rows, got 9223372036854775807",
+        [&] { synthetic(name, Key(0), {.count = std::numeric_limits<std::int64_t>::max()}); });
     for (const double noise : {-0.5, std::nan(""), HUGE_VAL})
       expect_error(ErrorCode::kInvalidArgument, "expected a noise of 0 or more",
                    [&] { synthetic(name, Key(0), {.noise = noise}); });

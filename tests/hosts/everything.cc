@@ -8,10 +8,13 @@
 #include "limpid/core/json.h"
 #include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
+#include "limpid/data/arrays.h"
 #include "limpid/emit/emit.h"
 #include "limpid/inspect/gradcheck.h"
+#include "limpid/inspect/neuron.h"
 #include "limpid/limpid.h"
 #include "limpid/train/doctor.h"
+#include "tests/formats/helpers.h"
 
 namespace limpid::hosts {
 namespace {
@@ -53,6 +56,43 @@ std::vector<double> awkward_numbers() {
   return all;
 }
 
+// Of numbers that are beyond f32's precision: converted at once, and whenever a row is read; and
+// why one that is not zero is no label.
+void add_arrays(Parts& parts) {
+  const std::vector<double> numbers = awkward_numbers();
+  const auto rows = static_cast<std::int64_t>(numbers.size());
+  const Tensor x = Tensor::from<double>({rows, 1}, numbers);
+  for (const Arrays memory : {Arrays::kMayChange, Arrays::kConstant})
+    parts.emplace_back("arrays", bytes_of(arrays_split({{"x", x}, {"y", x}}, "arrays", {},
+                                                       Targets::kRequired, memory)));
+  const std::vector<double> small(numbers.size(), 1e-310);
+  try {
+    arrays_split({{"x", x}, {"y", Tensor::from({rows}, small)}}, "arrays", Task::kClassification);
+    parts.emplace_back("labels", "accepted");
+  } catch (const Error& error) {
+    parts.emplace_back("labels", error.what());
+  }
+}
+
+// A table with a hole, which is filled with a mean; pixels, which are divided.
+void add_files(Parts& parts) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t.csv", testing::bytes_of("x,y\n0.1,1\n,2\n0.7,3.3\n1.3,4.1\n"));
+  parts.emplace_back("a table", bytes_of(load_table(folder / "t.csv",
+                                                    {.targets = {"y"}, .missing = Missing::kImpute},
+                                                    Shares{1, 0, 0}, Key(0))));
+  std::string pixels;
+  for (int byte = 0; byte < 256; ++byte) pixels.push_back(static_cast<char>(byte));
+  using namespace std::string_literals;
+  for (const std::string part : {"train", "t10k"}) {
+    testing::write(folder / (part + "-images-idx3-ubyte"),
+                   testing::bytes_of("\0\0\x08\3\0\0\0\1\0\0\0\x10\0\0\0\x10"s + pixels));
+    testing::write(folder / (part + "-labels-idx1-ubyte"),
+                   testing::bytes_of("\0\0\x08\1\0\0\0\1\0"s));
+  }
+  parts.emplace_back("pixels", bytes_of(load_idx_folder(folder.path())));
+}
+
 }  // namespace
 
 Parts data() {
@@ -66,6 +106,8 @@ Parts data() {
     parts.emplace_back(spec,
                        bytes_of(standardize(split, fit_standardization(split.train, scaling))));
   }
+  add_arrays(parts);
+  add_files(parts);
   return parts;
 }
 
@@ -128,7 +170,7 @@ Parts models() {
 
 Parts numbers() {
   Parts parts;
-  std::string text, short_text, exact, halves, csv = "x\n", function = "function f() {\n";
+  std::string text, short_text, exact, halves, printed, csv = "x\n", function = "function f() {\n";
   Json json = Json::array();
   std::vector<float> narrow;
   for (const double number : awkward_numbers()) {
@@ -141,6 +183,8 @@ Parts numbers() {
     json.push_back(number);
     narrow.push_back(f32);
   }
+  for (const float number : {0.1f, 0.3f, -1.7f, 0.0123f, 123.456f})
+    printed += bytes_of(as_printed(number));
   for (std::uint32_t i = 0; i < 2000; ++i) {
     const F16 half{static_cast<std::uint16_t>(i * 31)};
     halves += std::to_string(std::bit_cast<std::uint32_t>(to_f32(half))) + " " +
@@ -149,6 +193,7 @@ Parts numbers() {
   parts.insert(parts.end(), {{"short numbers", short_text},
                              {"exact numbers", exact},
                              {"halves", halves},
+                             {"as printed", printed},
                              {"JSON", json.dump()}});
   constexpr const char* kTexts[] = {"0.1",     "1.7e-3",     "3.3333333333333333",
                                     "1e-45",   "16777217.0", "-2e-40",
@@ -238,6 +283,15 @@ Parts training() {
   for (const GradcheckRow& row : gradcheck(f, inputs, Key(0)))
     errors += bytes_of(row.absolute_error) + bytes_of(row.relative_error);
   parts.emplace_back("gradient check", errors);
+  const Function layer =
+      trace("layer", {{"x", {Dtype::kF32, {1, 2}}}, {"w", {Dtype::kF32, {1, 2}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; });
+  const Tensor small = Tensor::from<float>({1, 2}, {1e-40f, 0.3f});
+  const Neuron neuron = explain_neuron(observe(layer, {{"x", small}, {"w", small}}), "%0", 0);
+  std::string terms = bytes_of(neuron.z);
+  for (const Neuron::Term& term : neuron.terms)
+    terms += bytes_of(term.weight) + bytes_of(term.input);
+  parts.emplace_back("a neuron", terms);
   return parts;
 }
 

@@ -10,7 +10,7 @@
 namespace limpid::hosts {
 namespace {
 
-class FloatModes : public testing::Test {
+class FloatModes : public ::testing::Test {
  protected:
   void SetUp() override { std::fegetenv(&before_); }
   void TearDown() override { std::fesetenv(&before_); }

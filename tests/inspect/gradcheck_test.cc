@@ -39,6 +39,20 @@ TEST(Gradcheck, OfLargeTensorsAFewElementsAreTried) {
   EXPECT_EQ(rows[3].checked, 3);
 }
 
+TEST(Gradcheck, NothingIsWrongWhereNothingIsThere) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"none", {Dtype::kF32, {0}}}},
+                           [](std::span<const Value> in) {
+                             return std::vector<Value>{sum(in[0] * in[0]) + sum(in[1])};
+                           });
+  const auto rows = gradcheck(
+      f, {{"x", Tensor::from<float>({2}, {1, 2})}, {"none", Tensor::zeros({Dtype::kF32, {0}})}},
+      Key(3));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].checked, 0);
+  EXPECT_EQ(rows[1].relative_error, 0);
+  EXPECT_TRUE(rows[1].agrees);
+}
+
 // 10 draws among 11 elements: some come twice, and are counted once.
 TEST(Gradcheck, CountsTheElementsThatAreTried) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {11}}}}, [](std::span<const Value> in) {

@@ -134,6 +134,12 @@ TEST(Generation, DrawsFromATokenizersTokensAlone) {
   EXPECT_EQ(ids, expected({1}, 8, options, 30));
 }
 
+TEST(Generation, DrawsByKeyZeroUnlessItIsGivenAnother) {
+  LanguageModel m = model();
+  Generation generation(m, Ids{1}, {});
+  EXPECT_EQ(drawn(m, generation, 12), expected({1}, 8, {.key = Key(0)}, 12));
+}
+
 TEST(Generation, RefusesWhatDoesNotFit) {
   LanguageModel m = model();
   EXPECT_THROW(Generation(m, {}, {}), Error);

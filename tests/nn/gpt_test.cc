@@ -225,9 +225,16 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
                          Gpt{.vocabulary = 5, .dropout = -0.5}})
     EXPECT_THROW(net.check(), Error) << net.config();
   EXPECT_THROW(Gpt{.vocabulary = 5}.function(65), Error);
-  const Gpt net = small_nets()[0];
-  for (const Shape& ids : {Shape{}, Shape{0}, Shape{2, 10}})
-    EXPECT_THROW(compile(net)(net.init(Key(0)), Tensor::zeros({Dtype::kI32, ids})), Error);
+  // Rotary positions have no table that would end.
+  for (const Gpt& net : small_nets())
+    for (const Shape& ids : {Shape{}, Shape{0}, Shape{2, 10}}) try {
+        compile(net)(net.init(Key(0)), Tensor::zeros({Dtype::kI32, ids}));
+        ADD_FAILURE() << to_string(ids);
+      } catch (const Error& e) {
+        EXPECT_EQ(std::string(e.what()),
+                  "gpt: expected tokens [..., length] with a length of 1 to 9, got " +
+                      to_string(Type{Dtype::kI32, ids}));
+      }
 }
 
 TEST(Gpt, RefusesSizesBeyondAllUse) {

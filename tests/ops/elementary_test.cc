@@ -118,6 +118,60 @@ TEST(Power, StretchesItsOperands) {
       Tensor::from<float>({2, 3}, {2, 4, 0.5f, 3, 9, static_cast<float>(1.0 / 3)})));
 }
 
+// The left operand of 8, the right one of 2; of group and group, group and Value, group and number.
+TEST(Groups, AreComputedWithNameByName) {
+  using Of = std::function<Args(const Args&, Value, const Args&, Value)>;
+  const std::pair<std::vector<Of>, float> cases[] = {
+      {{[](auto& a, auto, auto& b, auto) { return a + b; },
+        [](auto& a, auto, auto&, auto y) { return a + y; },
+        [](auto&, auto x, auto& b, auto) { return x + b; },
+        [](auto& a, auto, auto&, auto) { return a + 2.0; },
+        [](auto&, auto, auto& b, auto) { return 8.0 + b; }},
+       10},
+      {{[](auto& a, auto, auto& b, auto) { return a - b; },
+        [](auto& a, auto, auto&, auto y) { return a - y; },
+        [](auto&, auto x, auto& b, auto) { return x - b; },
+        [](auto& a, auto, auto&, auto) { return a - 2.0; },
+        [](auto&, auto, auto& b, auto) { return 8.0 - b; }},
+       6},
+      {{[](auto& a, auto, auto& b, auto) { return a * b; },
+        [](auto& a, auto, auto&, auto y) { return a * y; },
+        [](auto&, auto x, auto& b, auto) { return x * b; },
+        [](auto& a, auto, auto&, auto) { return a * 2.0; },
+        [](auto&, auto, auto& b, auto) { return 8.0 * b; }},
+       16},
+      {{[](auto& a, auto, auto& b, auto) { return a / b; },
+        [](auto& a, auto, auto&, auto y) { return a / y; },
+        [](auto&, auto x, auto& b, auto) { return x / b; },
+        [](auto& a, auto, auto&, auto) { return a / 2.0; },
+        [](auto&, auto, auto& b, auto) { return 8.0 / b; }},
+       4},
+      {{[](auto& a, auto, auto&, auto) { return -a; }}, -8},
+  };
+  const Type type{Dtype::kF32, {1}};
+  for (const auto& [all, expected] : cases)
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Function f = trace("f", {{"x", type}, {"y", type}}, [&](std::span<const Value> in) {
+        return std::vector<Value>{
+            all[i](Args{{"p", in[0]}}, in[0], Args{{"p", in[1]}}, in[1]).at("p")};
+      });
+      const std::vector<Tensor> in{Tensor::from<float>({1}, {8}), Tensor::from<float>({1}, {2})};
+      EXPECT_TRUE(interpret(f, in)[0].same_bits(Tensor::from<float>({1}, {expected})))
+          << expected << ", case " << i;
+    }
+}
+
+TEST(ShiftRight, LeavesNothingFrom32PlacesOn) {
+  const Type type{Dtype::kI32, {6}};
+  const Function f = trace("f", {{"x", type}, {"count", type}}, [](std::span<const Value> in) {
+    return std::vector<Value>{shift_right(in[0], in[1])};
+  });
+  const std::vector<Tensor> in{Tensor::from<std::int32_t>({6}, {-1, -1, -1, -1, -1, -1}),
+                               Tensor::from<std::int32_t>({6}, {-1, 0, 1, 30, 31, 32})};
+  EXPECT_TRUE(
+      interpret(f, in)[0].same_bits(Tensor::from<std::int32_t>({6}, {0, -1, 2147483647, 3, 1, 0})));
+}
+
 TEST(Log1p, AndExpm1KeepTheDigitsOfSmallNumbers) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{log1p(in[0]), expm1(in[0]), log(in[0] + 1.0), exp(in[0]) - 1.0};

@@ -134,6 +134,17 @@ TEST(Losses, TakeLabelsOfAnyIntegerDtype) {
   EXPECT_EQ(numbers(value_of({logits, far}, losses[3])), std::vector<float>(12, 0));
 }
 
+// Not even that of rows whose squares are near f32's smallest numbers.
+TEST(InfoNce, TheLengthOfARowDoesNotCount) {
+  const Tensor a = Tensor::from<float>({2, 2}, {1, 2, -3, 4});
+  const Tensor b = Tensor::from<float>({2, 2}, {2, 1, 1, 5});
+  const auto scaled = [&](double by) {
+    return value_of({a, b},
+                    [&](std::span<const Value> v) { return info_nce_loss(v[0] * by, v[1] * by); });
+  };
+  EXPECT_TRUE(scaled(1).same_bits(scaled(0x1p-30)));
+}
+
 TEST(Losses, RefuseWhatMakesNoSense) {
   const std::vector<Tensor> pair{row({1, 2}), row({3, 4})};
   const auto refuses = [&](const Code& code) { EXPECT_THROW(value_of(pair, code), Error); };
@@ -148,6 +159,13 @@ TEST(Losses, RefuseWhatMakesNoSense) {
     return cross_entropy(v[0], labels, {.ignore_index = std::int64_t{1} << 40});
   });
   refuses([](std::span<const Value> v) { return info_nce_loss(v[0], v[1]); });  // one row, not many
+  const Tensor square = Tensor::from<float>({2, 2}, {1, 2, 3, 4});
+  for (const double temperature : {0.0, -1.0})
+    EXPECT_THROW(value_of({square, square},
+                          [&](std::span<const Value> v) {
+                            return info_nce_loss(v[0], v[1], {.temperature = temperature});
+                          }),
+                 Error);
   refuses([](std::span<const Value> v) { return mse_loss(v[0], slice(v[1], 0, 0, 1)); });
   refuses([](std::span<const Value> v) { return nll_loss(v[0], v[1]); });  // labels are integers
   refuses([](std::span<const Value> v) { return cosine_embedding_loss(v[0], v[1], v[1]); });

@@ -36,6 +36,29 @@ void expect_refused(const Op& op, const Attributes& attributes, const std::vecto
   }
 }
 
+// Every other rule reads the type of the first operand.
+TEST(Operands, AreNoneOfConstantsAlone) {
+  std::vector<std::string_view> without;
+  for (const Op* op : all_ops())
+    if (op->min_inputs == 0) without.push_back(op->name);
+  EXPECT_EQ(without, (std::vector<std::string_view>{"constant", "iota"}));
+}
+
+TEST(Operands, OfReductionsAreNumbers) {
+  for (const Op* op : {&op::sum, &op::max, &op::min, &op::argmax})
+    expect_refused(*op, {{"axis", std::int64_t{0}}}, {{kF32, {2, 3}}}, {{0, {kBool, {2, 3}}}});
+}
+
+TEST(Operands, OfADotAreGroupsOfSome) {
+  try {
+    dot(Args{}, Args{});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(error.what(), "dot: expected groups, got no Values");
+  }
+}
+
 TEST(Operands, OfElementwiseOps) {
   expect_refused(
       op::add, {}, {{kF32, {2, 3}}, {kF32, {2, 3}}},
