@@ -467,8 +467,9 @@ TEST_F(ViewForward, WrongRequestsAreOneSentence) {
     }
   };
   for (const char* const index : {"-1", "999999"})
-    EXPECT_TRUE(message_of(fmt::format(R"({{"model": "r0", "input": {{"index": {}}}}})", index).c_str())
-                    .starts_with(fmt::format("example {}: the part ", index)))
+    EXPECT_TRUE(
+        message_of(fmt::format(R"({{"model": "r0", "input": {{"index": {}}}}})", index).c_str())
+            .starts_with(fmt::format("example {}: the part ", index)))
         << index;
   std::string edits;
   for (int i = 0; i < 300; ++i) edits += R"({"at": "%1", "set": 1},)";
