@@ -18,7 +18,7 @@ namespace limpid {
 // Reads the chat configuration of a model from its folder, for the key "chat" of the model's
 // config: the template (chat_template.jinja, else tokenizer_config.json), the special tokens that
 // it may use, and the tokens that end an answer. Null if there is no template. Throws kIo, kFormat
-// for a malformed file.
+// for a malformed file, kUnsupported for one that is too large.
 Json load_chat_config(const std::filesystem::path& folder);
 
 class Chat {

@@ -64,7 +64,9 @@ std::size_t checked_size(const Descriptor& file, const fs::path& path, std::uint
     throw SystemError(EISDIR, message_of("read", path, "is a directory"));
   if (!S_ISREG(status.st_mode)) fail("read", path, "is not a regular file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > limit) fail("read", path, fmt::format("has {} bytes, the limit is {}", size, limit));
+  if (size > limit)
+    fail("read", path, fmt::format("has {} bytes, the limit is {}", size, limit),
+         ErrorCode::kUnsupported);
   return size;
 }
 

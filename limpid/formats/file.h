@@ -12,12 +12,13 @@ namespace limpid {
 
 // Reads the file at `path` as u8 [size], in memory aligned like every tensor, from which other
 // tensors may borrow. The file is read, not mapped: with a mapping, truncating the file later would
-// kill the process. Throws kIo if the path cannot be opened, is not a regular file, is larger than
-// `limit` bytes, or ends before its size.
+// kill the process. Throws kIo if the path cannot be opened, is not a regular file or ends before
+// its size, kUnsupported if it is larger than `limit` bytes.
 Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
 
 // The same by mapping the file: pages are loaded on access and shared with other processes. For
-// large weight files. If the file is truncated while in use, the process is killed. Throws kIo.
+// large weight files. If the file is truncated while in use, the process is killed. Throws kIo and
+// kUnsupported as read_file does.
 Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
 
 // Maps a file of 64 MiB or more, of whose size a process may not have the memory, and reads a

@@ -31,7 +31,8 @@ inline constexpr std::size_t kMaxSafetensorsCount = 16'384;
 // Strict: every byte belongs to the header or to exactly one tensor; keys are distinct at every
 // level; there are no unknown fields; a bool is 0 or 1. Errors name the file, the tensor, what was
 // expected and what was found. Throws kIo if the file cannot be read, kFormat if it violates the
-// format, kUnsupported for an unsupported dtype or rank, or too many tensors or keys.
+// format, kUnsupported for a larger file, an unsupported dtype or rank, or too many tensors or
+// keys.
 Safetensors load_safetensors(const std::filesystem::path& path,
                              std::uint64_t limit = std::uint64_t{64} << 30);
 

@@ -150,9 +150,11 @@ const Threshold& threshold_named(std::string_view name) {
 
 void Thresholds::set(std::string_view name, double value) {
   threshold_named(name);
-  if (!std::isfinite(value))
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("threshold {}: expected a finite number, got {}", name, value));
+  // All are shares, ratios and counts.
+  if (!std::isfinite(value) || value < 0)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("threshold {}: expected a finite number of at least 0, got {}", name, value));
   changed_.set(std::string(name), value);
 }
 

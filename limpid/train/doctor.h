@@ -24,7 +24,7 @@ struct Rule;
 class Thresholds {
  public:
   // Throws kNotFound for an unknown name (the message lists the names), kInvalidArgument for a
-  // value that is not finite.
+  // value that is negative or not finite.
   void set(std::string_view name, double value);
   double operator[](std::string_view name) const;
   // Whether a threshold of this rule was set.

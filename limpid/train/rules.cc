@@ -147,6 +147,8 @@ Remedy rate_times(const RunLog& log, double factor) {
 
 Remedy lower_rate(const RunLog& log) {
   const double tenth = 0.1 * largest_rate(log);
+  // A log that was cut off before its first step knows no rate, and one of 0 trains nothing.
+  if (tenth == 0) return words("a lower --lr");
   return set("optimizer.lr", rounded(std::min(suitable_rate(log, tenth), tenth)));
 }
 

@@ -77,7 +77,8 @@ Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double 
   return spikes;
 }
 
-// Hidden layers eight times as wide, or one if there are none. A gpt has other keys for its sizes.
+// Hidden layers eight times as wide, at least 64; one of 64 if there are none. A gpt has other keys
+// for its sizes.
 std::vector<Remedy> wider(const RunLog& log) {
   constexpr std::int64_t kTimes = 8, kMost = 1024, kLargest = 1 << 24;
   const Json* const layers = value_at(log.run.config, "model.layers");
@@ -88,7 +89,7 @@ std::vector<Remedy> wider(const RunLog& log) {
     sizes.push_back(size.is_small_integer() ? size.as_integer() : 0);
     if (sizes.back() < 1 || sizes.back() > kLargest) return {words("wider --layers")};
   }
-  if (sizes.size() == 2) sizes.insert(sizes.begin() + 1, kTimes * kTimes);
+  if (sizes.size() == 2) sizes.insert(sizes.begin() + 1, 1);
   for (std::size_t i = 1; i + 1 < sizes.size(); ++i)
     sizes[i] = std::max(sizes[i], std::min(std::max(sizes[i], kTimes) * kTimes, kMost));
   return {set("model.layers", Json(sizes))};

@@ -472,6 +472,12 @@ class Classifier(tool.ToolTest):
         one, two = (self.output(*run, "--index", i) for i in (0, 1))
         self.assertEqual(self.output(*run, "--count", "2"), one + "\n" + two)
 
+    def test_run_shows_the_pictures(self):
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        one, two = (self.output("run", self.model, "--data", "digits,count=100", "--index", i).split("example")[0] for i in (0, 1))
+        self.assertRegex(one, r"\A[ ▀▄█\n]{200,}\Z")
+        self.assertNotEqual(one, two)
+
     def test_eval_agrees_with_run(self):
         answers = self.document("run", self.model, "--data", f"idx:{self.data}",
                                 "--count", "5")["answers"]

@@ -63,6 +63,28 @@ TEST(OpenModel, AFolderOfHuggingFaceIsWrittenWhereTheNameEndsWithASlash) {
                [&] { write_model(folder.path() / "mlp" / "", small_model()); });
 }
 
+// More logits than tokens are usual: sizes are rounded up.
+TEST(OpenModel, AFolderOfHuggingFaceHasALogitForEachTokenOfItsTokenizer) {
+  const auto folder_of = [](const TemporaryFolder& folder, std::int64_t vocabulary) {
+    const nn::Gpt net{
+        .vocabulary = vocabulary, .context = 3, .layers = 1, .width = 4, .heads = 1, .bias = true};
+    write_model(folder.path() / "gpt" / "", {net.function(), net.init(Key(0)), net.config()});
+    for (const char* const name : {"vocab.json", "merges.txt"})
+      std::filesystem::copy_file(testing::source_folder() / "tests/data/byte_pair" / name,
+                                 folder / "gpt" / name);
+    return folder / "gpt";
+  };
+  for (const std::int64_t vocabulary : {508, 509}) {
+    const TemporaryFolder folder;
+    const Model model = open_model(folder_of(folder, vocabulary));
+    EXPECT_EQ(tokenizer_of(*data_config_of(model))->size(), 508) << vocabulary;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path small = folder_of(folder, 507);
+  expect_error(ErrorCode::kFormat, "the tokenizer has 508 tokens, the model 507",
+               [&] { open_model(small); });
+}
+
 TEST(OpenModel, ThatIsNotThereOrBroken) {
   const TemporaryFolder folder;
   expect_error(ErrorCode::kIo, "none.safetensors",

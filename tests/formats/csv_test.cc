@@ -234,6 +234,9 @@ TEST(CsvFault, RefusesWhatIsNoTable) {
   testing::write(folder / "t.csv", testing::bytes_of("a\n"));
   expect_error(ErrorCode::kFormat, "/t.csv': has no rows", [&] { load_csv(folder / "t.csv"); });
   expect_error(ErrorCode::kIo, "/none': No such file", [&] { load_csv(folder / "none"); });
+  std::filesystem::resize_file(folder / "t.csv", kMaxCsvBytes + 1);  // sparse
+  expect_error(ErrorCode::kUnsupported, "has 4294967297 bytes, the limit is 4294967296",
+               [&] { load_csv(folder / "t.csv"); });
 }
 
 constexpr std::string_view kSample =

@@ -163,6 +163,15 @@ TEST(IdxFault, ABombIsNeitherUnpackedNorAllocated) {
                [&] { parse(lies); });
 }
 
+TEST(IdxFault, RefusesAFileBeyondTheLimit) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  std::filesystem::resize_file(folder / "a", std::uintmax_t{5} << 30);  // sparse
+  for (const auto load : {load_idx, map_idx})
+    expect_error(ErrorCode::kUnsupported, "/a': has 5368709120 bytes, the limit is",
+                 [&] { load(folder / "a"); });
+}
+
 TEST(IdxFault, NamesTheFile) {
   const testing::TemporaryFolder folder;
   testing::write(folder / "t10k", bytes_of("\0\0"s));

@@ -196,6 +196,18 @@ Bytes changed_bytes(Bytes bytes, Key key) {
   return bytes;
 }
 
+TEST(NpyFault, RefusesAFileBeyondTheLimit) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  std::filesystem::resize_file(folder / "a", std::uintmax_t{5} << 30);  // sparse
+  const auto refused = [](const auto& call) {
+    expect_error(ErrorCode::kUnsupported, "/a': has 5368709120 bytes, the limit is", call);
+  };
+  refused([&] { load_npy(folder / "a"); });
+  refused([&] { map_npy(folder / "a"); });
+  refused([&] { load_npz(folder / "a"); });
+}
+
 TEST(NpyFuzz, EveryTruncationIsRefused) {
   for (const char* name : {"f4.npy", "version2.npy", "fortran_f4.npy"}) {
     const Bytes whole = bytes_of_file(name);

@@ -67,6 +67,24 @@ TEST(AccessLog, ALineHasEachNumberUnderItsName) {
   EXPECT_EQ(facts.st_mode & 0007, 0u);
 }
 
+// A target may be cut off within a character, and may have been none from the start.
+TEST(AccessLog, ALineOfBytesThatAreNoTextIsWritten) {
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "log";
+  {
+    AccessLog log(path);
+    log.write({"", "GET", "/\xff", 400});
+    log.write({"", "GET", std::string(255, 'x') + "\u00e4", 404});
+    EXPECT_EQ(log.lost(), 0u);
+  }
+  std::ifstream file(path);
+  std::string line;
+  for (const std::string& target : {std::string("/"), std::string(255, 'x')}) {
+    std::getline(file, line);
+    EXPECT_NE(line.find(R"("target":")" + target + R"(\ufffd",)"), std::string::npos) << line;
+  }
+}
+
 // Those that wait when a server ends are written, and the next one goes on behind them.
 TEST(AccessLog, HasEveryLineOfEveryServer) {
   const limpid::testing::TemporaryFolder folder;

@@ -149,6 +149,37 @@ TEST(Batcher, BetweenThePiecesOfALongJobOtherModelsHaveTheirTurn) {
   EXPECT_LE(batches_before.get(), 3);
 }
 
+// Of a model, in the order of the jobs, and the rest of a long one comes after all others; of the
+// models, one batch each.
+TEST(Batcher, JobsAndModelsHaveTheirTurnInTheOrderInWhichTheyCame) {
+  Echo echo;
+  Gate gate;
+  std::vector<std::int32_t> firsts;  // of each batch
+  const auto noting = [&] {
+    Batcher::Runner runner = behind(gate, echo);
+    runner.run = [&, run = runner.run](std::span<const Tensor> inputs) {
+      std::vector<Tensor> outputs = run(inputs);
+      firsts.push_back(outputs[0].values<std::int32_t>()[0]);
+      return outputs;
+    };
+    return runner;
+  };
+  Batcher batcher({.max_batch = 2});
+  const auto a = batcher.lane(noting()), b = batcher.lane(noting()), c = batcher.lane(noting());
+  std::vector<std::future<Result>> jobs;
+  jobs.push_back(submit(batcher, a, 0, 1));
+  gate.entered.get_future().wait();
+  jobs.push_back(submit(batcher, a, 10, 3));
+  jobs.push_back(submit(batcher, a, 20, 1));
+  jobs.push_back(submit(batcher, b, 30, 1));
+  jobs.push_back(submit(batcher, c, 40, 1));
+  jobs.push_back(submit(batcher, a, 50, 2));
+  gate.open.set_value();
+  for (std::future<Result>& job : jobs) job.get();
+  EXPECT_EQ(firsts, (std::vector<std::int32_t>{0, 10, 30, 40, 20, 50, 12}));
+  EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 2, 1, 1, 1, 2, 1}));
+}
+
 TEST(Batcher, WhatNobodyWaitsForIsNotComputed) {
   Echo echo;
   Gate gate;

@@ -239,6 +239,24 @@ class Answers(CompletionsTest):
         for stop in (stops, stops[::-1]):
             self.assertEqual(self.text(self.server, prompt="the cat", max_tokens=40, seed=11, stop=stop), whole[:last - 1])
 
+    def test_half_a_character_at_the_end_is_a_part_of_the_text(self):
+        """It is shown by a sign of its own, at which a text may stop, too."""
+        asked = {"model": "llama", "prompt": "the cat", "seed": 5}
+        texts = [self.text(self.server, max_tokens=n, **asked) for n in range(1, 41)]
+        halves = [n for n in range(1, 40) if texts[n - 1].endswith("\ufffd") and not texts[n].startswith(texts[n - 1])]
+        self.assertTrue(halves, texts[-1])
+        for n in halves:
+            self.assertEqual(texts[n - 1], self.generated("llama", "the cat", n, 5))
+            end = texts[n - 1][-4:]
+            for stop, text, reason in (([], texts[n - 1], "length"), ([end], texts[n - 1].split(end)[0], "stop")):
+                for stream in (False, True):
+                    with self.subTest(tokens=n, stop=stop, stream=stream):
+                        answer = self.server.post(PATH, {"max_tokens": n, "stop": stop, "stream": stream, **asked})
+                        chunks = chunks_of(answer) if stream else [answer.json()]
+                        choices = [chunk["choices"][0] for chunk in chunks]
+                        self.assertEqual("".join(choice["text"] for choice in choices), text)
+                        self.assertEqual(choices[-1]["finish_reason"], reason)
+
     def test_streamed_probabilities_are_those_of_the_text(self):
         """Two equal characters before a stop: of the second nothing is known to stay when the first is told."""
         for seed in range(100):

@@ -207,6 +207,9 @@ TEST(Doctor, ThresholdsDecide) {
   EXPECT_TRUE(diagnose(with_losses(falling), strict).empty());
   EXPECT_THROW(strict.set("flat", 1), Error);
   EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
+  EXPECT_THROW(strict.set("flat_drop", -1e-9), Error);
+  strict.set("flat_steps", 0);
+  EXPECT_EQ(names(diagnose(with_losses(falling), strict)), std::set<std::string>{"loss_flat"});
 }
 
 // Training's own findings are kept, but rules with other thresholds are evaluated again.
@@ -758,7 +761,7 @@ TEST(Doctor, ANetworkBecomesWiderByItsKind) {
   const auto mlp = [&](const std::vector<std::int64_t>& layers) {
     return remedy(Json{{"name", "mlp"}, {"layers", layers}});
   };
-  EXPECT_EQ(mlp({5, 3}), "model.layers=[5,512,3]");
+  EXPECT_EQ(mlp({5, 3}), "model.layers=[5,64,3]");
   EXPECT_EQ(mlp({5, 4, 16, 300, 2000, 3}), "model.layers=[5,64,128,1024,2000,3]");
   EXPECT_EQ(mlp({5, 16'777'216, 3}), "model.layers=[5,16777216,3]");
   for (const std::vector<std::int64_t>& odd :
@@ -1091,6 +1094,29 @@ TEST(Doctor, RecommendsALowerRateWhereThereIsMomentum) {
   // The root of the usual 0.05 times 0.1 * 0.02 / 20, and a tenth of that.
   EXPECT_EQ(fix(0), "--lr 0.0022, or --clip-norm 1.0");
   EXPECT_EQ(fix(0.9), "--lr 0.00071, or --clip-norm 1.0");
+}
+
+// The log of a run that was killed in its first step has no rate, and one of 0 would train nothing.
+TEST(Doctor, RecommendsNoRateOfZero) {
+  RunLog log;
+  log.probes = {{0, {{"layers.0", {}, {{"relu", 0, 0, 1, 1, 0}}}}}};
+  EXPECT_EQ(remedies_text(checked(log, "zero_activations")->remedies),
+            R"(model.init="he"; a lower --lr)");
+  log.steps = {{1, 1, 1.0, 1e-3, 1}};
+  EXPECT_EQ(remedies_text(checked(log, "zero_activations")->remedies),
+            R"(model.init="he"; optimizer.lr=0.0001)");
+}
+
+// A layer that begins at 0 has no size that a step could be compared with.
+TEST(Doctor, ALayerOfZerosSaysNothingOfTheRate) {
+  RunLog log = diverged();
+  log.run.config["optimizer"] = Json{{"name", "sgd"}, {"lr", 0.1}};
+  const LayerStatistics layer = layer_of("layers.0", 1, 1, 20);
+  log.probes = {{0, {layer}}};
+  const std::string expected = "optimizer.lr=0.0022; clip.norm=1.0";
+  EXPECT_EQ(remedies_text(checked(log, "loss_exploding")->remedies), expected);
+  log.probes = {{0, {layer, layer_of("layers.1", 0, 1, 20)}}};
+  EXPECT_EQ(remedies_text(checked(log, "loss_exploding")->remedies), expected);
 }
 
 // A usual rate would not do where the steps are a million times too small.

@@ -194,6 +194,18 @@ TEST(Run, TellsAFindingOnce) {
     EXPECT_TRUE(told.emplace(finding.rule, finding.layer).second) << finding.rule;
 }
 
+// Before hours are spent on it.
+TEST(Run, TellsWhatIsWrongWithTheDataBeforeTheFirstStep) {
+  TrainConfig config = small_config();
+  Split data = load_data(config);
+  data.validation = data.train;
+  train::Run run(config, std::move(data));
+  run.start();
+  ASSERT_EQ(run.log().findings.size(), 1u);
+  EXPECT_EQ(run.log().findings[0].rule, "leaked_rows");
+  EXPECT_TRUE(run.log().steps.empty());
+}
+
 // ---- what it writes
 
 TEST(Run, HasACheckpointAsOftenAsIsAsked) {

@@ -459,6 +459,18 @@ TEST_F(ViewForward, WrongRequestsAreOneSentence) {
       EXPECT_NE(e.code(), ErrorCode::kInternal) << e.what();
     }
   }
+  const auto message_of = [&](const char* request) -> std::string {
+    try {
+      return answer(*session_, "forward", request);
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  for (const char* const index : {"-1", "999999"})
+    EXPECT_TRUE(
+        message_of(fmt::format(R"({{"model": "r0", "input": {{"index": {}}}}})", index).c_str())
+            .starts_with(fmt::format("example {}: the part ", index)))
+        << index;
   std::string edits;
   for (int i = 0; i < 300; ++i) edits += R"({"at": "%1", "set": 1},)";
   edits.pop_back();

@@ -202,6 +202,17 @@ TEST(ViewPlayground, AConstantColumnHasARangeToo) {
   EXPECT_GT(box[3], 19);
 }
 
+// Its heights are those of the outputs, which the page scales.
+TEST(ViewPlayground, ACurveHasABoxOfHeightOne) {
+  PlayConfig config;
+  config.data = "sine";
+  Playground ground;
+  const PlaySurface surface = *ground.play({.config = config, .grid = 4}).surface;
+  EXPECT_LT(surface.box[0], surface.box[1]);
+  EXPECT_EQ(std::vector(surface.box.begin() + 2, surface.box.end()), (std::vector{0.0, 1.0}));
+  EXPECT_EQ(surface.values.shape(), (Shape{4, 1}));
+}
+
 TEST(ViewPlayground, ATableOfOnesOwn) {
   PlayConfig config;
   config.data = "csv";
