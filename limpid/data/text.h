@@ -24,11 +24,12 @@ struct TextFile {
 TextFile open_bytes(const std::filesystem::path& path);
 TextFile open_text(const std::filesystem::path& path);
 
-// The bytes of a file. Throws kIo if it cannot be read, kFormat if it is empty.
+// The bytes of a file. Throws kIo if it cannot be read, kUnsupported beyond kMaxTextBytes,
+// kFormat if it is empty.
 std::string load_bytes(const std::filesystem::path& path);
 
-// The text of a file, without a byte order mark. Throws kIo if it cannot be read, kFormat if it is
-// empty or, naming line and byte, not UTF-8.
+// The text of a file, without a byte order mark. Throws as load_bytes does, and kFormat,
+// naming line and byte, if it is not UTF-8.
 std::string load_text(const std::filesystem::path& path);
 
 // The lines, without their ends (LF or CR LF). A newline at the end of the text does not start

@@ -42,23 +42,24 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// f(path), whose errors then name the file.
+// f(), whose errors then name the path.
 template <class F>
-auto of_file(const fs::path& path, const F& f) {
-  const auto named = [&](std::string_view what) {
-    return fmt::format("tokenizer {}: {}", in_quotes(path.string()), what);
-  };
+auto naming(const fs::path& path, const F& f) {
   try {
-    return f(path);
+    return f();
   } catch (const Error& e) {
-    if (e.code() == ErrorCode::kIo) throw;  // it names the file
-    throw Error(e.code(), named(e.what()));
+    throw Error(e.code(), fmt::format("tokenizer {}: {}", in_quotes(path.string()), e.what()));
   }
 }
 
-Json json_of_file(const fs::path& path) {
-  return Json::parse(text_of(read_file(path, kMaxFile)), kLimits);
+// f(text of the file), whose errors then name the file, as those of reading it do.
+template <class F>
+auto of_file(const fs::path& path, const F& f) {
+  const Tensor file = read_file(path, kMaxFile);
+  return naming(path, [&] { return f(text_of(file)); });
 }
+
+Json json_of(std::string_view text) { return Json::parse(text, kLimits); }
 
 // ---- vocab.json and merges.txt
 
@@ -108,9 +109,9 @@ std::vector<std::string> merges_of_lines(std::string_view text) {
 
 BytePairRules rules_of_pair_of_files(const fs::path& vocabulary, const fs::path& merges) {
   detail::BytePairText text;
-  text.tokens = of_file(vocabulary, [](const fs::path& p) { return tokens_of(json_of_file(p)); });
-  return of_file(merges, [&](const fs::path& path) {
-    text.merges = merges_of_lines(text_of(read_file(path, kMaxFile)));
+  text.tokens = of_file(vocabulary, [](std::string_view file) { return tokens_of(json_of(file)); });
+  return of_file(merges, [&](std::string_view file) {
+    text.merges = merges_of_lines(file);
     return detail::rules_of(text);
   });
 }
@@ -226,8 +227,8 @@ Contents contents_of_tokenizer_json(const Json& json) {
 
 std::optional<std::int32_t> end_of(const fs::path& config) {
   if (!is_there(config)) return {};
-  return of_file(config, [](const fs::path& path) -> std::optional<std::int32_t> {
-    const Json json = json_of_file(path);
+  return of_file(config, [](std::string_view file) -> std::optional<std::int32_t> {
+    const Json json = json_of(file);
     const Json& end = part(json, "eos_token_id");
     const Json& first = end.is_array() && end.size() > 0 ? end.at(0) : end;
     if (first.is_null()) return {};
@@ -240,8 +241,8 @@ std::optional<std::int32_t> end_of(const fs::path& config) {
 std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
   Contents contents;
   if (is_there(folder / "tokenizer.json")) {
-    contents = of_file(folder / "tokenizer.json", [](const fs::path& path) {
-      return contents_of_tokenizer_json(json_of_file(path));
+    contents = of_file(folder / "tokenizer.json", [](std::string_view file) {
+      return contents_of_tokenizer_json(json_of(file));
     });
   } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
     contents.rules = rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt");
@@ -249,7 +250,7 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
     return {};
   }
   const std::optional<std::int32_t> end = end_of(folder / "config.json");
-  return of_file(folder, [&](const fs::path&) {
+  return naming(folder, [&] {
     return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
   });
 }

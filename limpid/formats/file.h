@@ -17,8 +17,8 @@ namespace limpid {
 Tensor read_file(const std::filesystem::path& path, std::uint64_t limit);
 
 // The same by mapping the file: pages are loaded on access and shared with other processes. For
-// large weight files. If the file is truncated while in use, the process is killed. Throws kIo and
-// kUnsupported as read_file does.
+// large weight files. If the file is truncated while in use, the process is killed. Throws as
+// read_file does.
 Tensor map_file(const std::filesystem::path& path, std::uint64_t limit);
 
 // Maps a file of 64 MiB or more, of whose size a process may not have the memory, and reads a

@@ -170,7 +170,7 @@ TEST(Executable, WhatNoKernelTakes) {
   });
 }
 
-// Every sequence has a position of its own.
+// Each sequence has another position.
 TEST(Executable, SequencesAtTheirPositions) {
   const std::vector<Input> inputs{{"q", f32({2, 3, 1, 4})},
                                   {"k", f32({2, 3, 4, 9})},

@@ -103,7 +103,7 @@ TEST(PlanStore, BindsNothingWithoutGroups) {
   EXPECT_EQ(aligned_allocations() - before, 3u);
 }
 
-// The weights of all plans are packed once: those in the code, and those of groups that are bound.
+// All plans share the packed weights: constants of the code, and groups that are bound.
 TEST(PlanStore, PacksWeightsOnce) {
   const Tensor weight = Tensor::zeros(f32({20, 30}));
   auto of_code = compile([&](Value x) { return matmul(x, constant(x.builder(), weight)); });

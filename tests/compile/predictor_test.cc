@@ -137,7 +137,7 @@ TEST(Predictor, TakesAnInputWithoutRowsFirst) {
         interpret(f, std::vector{shift, x.rows(n, 1).reshape({4})})[0]));
 }
 
-// Fewer rows than those of a plan need memory of their own for all of its rows.
+// Where there are fewer rows than the plan has, they are copied, and zeros fill the rest.
 TEST(Predictor, CountsTheMemoryOfRowsOfZeros) {
   const PredictorNet net;
   const Predictor predict(net.function, net.params);

@@ -61,7 +61,7 @@ TEST(Profile, WritesWhereAnInputIsGivenAway) {
       trace("f", {{"cache", cache_type}, {"row", row_type}, {"place", {Dtype::kI32, {}}}},
             [](std::span<const Value> in) {
               const Value after = update_rows(in[0], in[1], in[2], 0);
-              return std::vector<Value>{after, sum(after)};  // the sum has memory of its own
+              return std::vector<Value>{after, sum(after)};  // the sum is another buffer
             });
   const std::vector<Tensor> inputs = {Tensor::zeros(cache_type),
                                       Tensor::from({1, 2}, std::vector{5.0f, 6.0f}),

@@ -256,6 +256,15 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
 }
 
+TEST(TokenizerFiles, BeyondTheLimitAreNamedOnce) {
+  const testing::TemporaryFolder folder;
+  const fs::path path = folder / "tokenizer.json";
+  testing::write(path, {});
+  fs::resize_file(path, (std::uintmax_t{32} << 20) + 1);  // sparse
+  EXPECT_EQ(testing::error_of(ErrorCode::kUnsupported, [&] { load_tokenizer(folder.path()); }),
+            "read '" + path.string() + "': has 33554433 bytes, the limit is 33554432");
+}
+
 TEST(TokenizerFiles, OfGpt2AreWritten) {
   const testing::TemporaryFolder folder;
   const Tokenizer tokenizer = loaded(kFixtures);

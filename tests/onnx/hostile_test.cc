@@ -1,6 +1,7 @@
 // Malicious models: each gives a one-line Error or a Function; never anything else.
 #include <random>
 
+#include "limpid/formats/onnx/example_model.h"
 #include "tests/guarded_memory.h"
 #include "tests/onnx/models.h"
 
@@ -206,6 +207,17 @@ TEST(Hostile, WhatIsNoModelIsSaidSo) {
   expect_error(ErrorCode::kFormat, "it has no graph", [] { onnx::parse_onnx({}); });
   expect_error(ErrorCode::kFormat, "not a Protocol Buffers message",
                [] { onnx::parse_onnx(bytes_of("PK\3\4 this is an archive")); });
+}
+
+TEST(Hostile, FilesBeyondTheLimitAreNamedOnce) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "m.onnx";
+  write(path, {});
+  std::filesystem::resize_file(path, (std::uintmax_t{2} << 30) + 1);  // sparse
+  const std::string expected =
+      "read '" + path.string() + "': has 2147483649 bytes, the limit is 2147483648";
+  EXPECT_EQ(error_of(ErrorCode::kUnsupported, [&] { onnx::load_onnx(path); }), expected);
+  EXPECT_EQ(error_of(ErrorCode::kUnsupported, [&] { onnx::load_onnx_model(path); }), expected);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(Yardstick, DebiansTestData) {
   run_all(folder / "pytorch-operator");
 }
 
-// A test of the ONNX project's format, in a folder of its own.
+// A folder that is a test in the ONNX project's format.
 class NodeTestFolder : public ::testing::Test {
  protected:
   void model(const ::onnx::ModelProto& m) { write(folder_ / "model.onnx", bytes_of_model(m)); }

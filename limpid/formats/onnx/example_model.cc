@@ -229,12 +229,8 @@ Model checked(Model model) {
 // The result of `read` on the file; errors get the file's name.
 template <class Read>
 Model load(const std::filesystem::path& path, const Read& read) {
-  try {
-    return checked(read(detail::load_contents(path)));
-  } catch (const Error& e) {
-    if (e.code() == ErrorCode::kIo) throw;
-    throw Error(e.code(), fmt::format("onnx {}: {}", in_quotes(path.string()), e.what()));
-  }
+  const ModelContents contents = detail::load_contents(path);
+  return detail::naming(path, [&] { return checked(read(contents)); });
 }
 
 }  // namespace

@@ -2,11 +2,16 @@
 // node.h.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
 
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/contents.h"
 #include "limpid/formats/onnx/detail/known.h"
 #include "limpid/formats/onnx/node.h"
@@ -87,7 +92,19 @@ class Importer {
   bool random_ = false;
 };
 
-// The contents of a file with its external data. The bytes of the file are freed.
+// f(), whose errors then name the model's file. Those of reading a file name that file.
+template <class F>
+auto naming(const std::filesystem::path& path, const F& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::kIo) throw;
+    throw Error(e.code(), fmt::format("onnx {}: {}", in_quotes(path.string()), e.what()));
+  }
+}
+
+// The contents of a file with its external data; errors name the file. The bytes of the file are
+// freed.
 ModelContents load_contents(const std::filesystem::path& path);
 
 // Throws kUnsupported if nodes of the graph, or of functions that it calls, have operators without
