@@ -436,6 +436,31 @@ TEST(Shards, AStepThatIsNotFiniteEndsAllRanksBeforeIt) {
   });
 }
 
+// One infinite square makes its parameter stand still: only the rank that keeps it can notice.
+TEST(Shards, AMomentThatIsNotFiniteEndsTheRanksThatDoNotKeepIt) {
+  const Split data = drawn_split(Task::kRegression);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 300, 2}, relu), Task::kRegression);
+  const TrainOptions options{.batch = 5,
+                             .shards = 4,
+                             .divided_update = true,
+                             .rule = {optim::Adam{}},
+                             .check_finite = true};
+  const TrainState first = Trainer(problem, data, options).state();
+  for (const std::string name : {"exp_avg_sq.layers.0.weight", "exp_avg_sq.layers.1.weight"}) {
+    TrainState state = first;
+    std::vector<float> squares(static_cast<std::size_t>(state.optimizer.at(name).elements()));
+    squares.back() = std::numeric_limits<float>::infinity();
+    state.optimizer.set(name, Tensor::from(state.optimizer.at(name).type().shape, squares));
+    distribute::run_in_process(3, [&](Communicator& ranks) {
+      Trainer trainer(problem, data, options, nullptr, &ranks);
+      trainer.restore(state);
+      trainer.step();
+      EXPECT_EQ(trainer.ending(), Ending::kNonFinite) << name << ", rank " << ranks.rank();
+      EXPECT_EQ(trainer.steps_done(), 0) << name << ", rank " << ranks.rank();
+    });
+  }
+}
+
 TEST(Shards, RefusesWhatDoesNotFit) {
   const Split data = drawn_split(Task::kClassification);
   const Problem problem = mlp_problem(nn::mlp({kInputs, 4, 2}, relu));
