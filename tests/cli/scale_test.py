@@ -328,12 +328,17 @@ class UnderMpi:
 
     def test_a_rank_that_hangs_ends_the_job_and_is_named(self):
         out = self.folder / "hung"
-        process = self.start(self.kind, 3, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="2")
+        process = self.start(self.kind, 3, *self.arguments("--epochs", "100000", out=out), LIMPID_RANK_TIMEOUT="3")
         self.wait_for(process, out / "checkpoint.safetensors")
-        os.kill(self.ranks_of(out)[1], signal.SIGSTOP)
+        time.sleep(4)
+        self.assertIsNone(process.poll(), "the job ended though every rank gave signs of life")
+        hung = self.ranks_of(out)[1]
+        variables = pathlib.Path(f"/proc/{hung}/environ").read_bytes().split(b"\0")
+        number = next(v.split(b"=")[1].decode() for v in variables if v.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")))
+        os.kill(hung, signal.SIGSTOP)
         said, _ = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
-        self.assertRegex(said.decode(), r"limpid: rank \d on \S+ has given no sign of life for 2 s; the job ends")
+        self.assertRegex(said.decode(), rf"limpid: rank {number} on \S+ has given no sign of life for 3 s; the job ends")
 
     def test_a_timeout_of_one_second_is_one(self):
         out = self.folder / "hung"
