@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -11,6 +12,7 @@ namespace {
 
 std::atomic<std::size_t> allocations{0};
 std::atomic<std::size_t> locks{0};
+std::atomic<std::size_t> questions{0};
 
 void count(std::atomic<std::size_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
@@ -24,6 +26,7 @@ F* behind(F*, const char* name) {
 
 std::size_t allocator_calls() { return allocations.load(); }
 std::size_t lock_calls() { return locks.load(); }
+std::size_t sysconf_calls() { return questions.load(); }
 
 extern "C" {
 
@@ -86,5 +89,10 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static auto* const real = behind(&pthread_cond_wait, "pthread_cond_wait");
   count(locks);
   return real(condition, mutex);
+}
+long sysconf(int name) noexcept {
+  static auto* const real = behind(&sysconf, "sysconf");
+  count(questions);
+  return real(name);
 }
 }

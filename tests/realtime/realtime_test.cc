@@ -31,7 +31,14 @@ namespace {
 // ---- a child process under watch
 
 // The exit status of a child.
-enum Verdict { kClean = 0, kSystemCall = 1, kAllocates = 2, kLocks = 3, kNotWatched = 4 };
+enum Verdict {
+  kClean = 0,
+  kSystemCall = 1,
+  kAllocates = 2,
+  kLocks = 3,
+  kAsksTheSystem = 4,
+  kNotWatched = 5
+};
 
 int to_parent = -1;
 
@@ -80,8 +87,12 @@ Watched watch(const std::function<std::function<void()>()>& prepare,
     if (!watch_system_calls(expected)) _exit(kNotWatched);
     const std::size_t allocations = allocator_calls();
     const std::size_t locks = lock_calls();
+    const std::size_t questions = sysconf_calls();
     call();
-    _exit(allocator_calls() != allocations ? kAllocates : lock_calls() != locks ? kLocks : kClean);
+    _exit(allocator_calls() != allocations ? kAllocates
+          : lock_calls() != locks          ? kLocks
+          : sysconf_calls() != questions   ? kAsksTheSystem
+                                           : kClean);
   }
   close(ends[1]);
   Watched watched;
@@ -107,6 +118,8 @@ TEST(Watch, SeesWhatItLooksFor) {
   EXPECT_EQ(watch([] { return [] { text.assign(1000, 'x'); }; }).verdict, kAllocates);
   static std::mutex mutex;
   EXPECT_EQ(watch([] { return [] { const std::lock_guard lock(mutex); }; }).verdict, kLocks);
+  EXPECT_EQ(watch([] { return [] { (void)sysconf(_SC_LEVEL2_CACHE_SIZE); }; }).verdict,
+            kAsksTheSystem);
 }
 
 // ---- functions of every kind of step
