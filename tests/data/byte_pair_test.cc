@@ -236,6 +236,18 @@ TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
   refused("config.json", "507", "\"x\"", "config.json': expected an integer");
 }
 
+// Texts of special tokens are no bytes in the alphabet of the others, wherever their numbers are.
+TEST(TokenizerFiles, SpecialTokensMayHaveAnyNumber) {
+  Changed files(kFixtures / "llama3");
+  files.replace("tokenizer.json", R"("!":0)", R"("!":507)");
+  files.replace("tokenizer.json", R"("id":507)", R"("id":0)");
+  files.replace("tokenizer.json", R"("ids":[507])", R"("ids":[0])");
+  const Tokenizer tokenizer = loaded(files.folder().path());
+  EXPECT_EQ(tokenizer.marks(), (Tokenizer::Marks{0, std::nullopt}));
+  for (std::int32_t id : ids_of(tokenizer.encode("it is! "))) EXPECT_GT(id, 0);
+  EXPECT_EQ(tokenizer.decode(ids_of(tokenizer.encode("it is! "))), "it is! ");
+}
+
 TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   const auto refused = [](std::string_view what, std::string_view by, std::string_view why,
                           ErrorCode code = ErrorCode::kUnsupported) {

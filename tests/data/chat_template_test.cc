@@ -37,6 +37,21 @@ std::string rendered(std::string_view source, bool system = true) {
   return ChatTemplate(source).render(variables(std::move(messages)));
 }
 
+TEST(ChatTemplate, VariablesAreNestedSixtyFourDeep) {
+  const auto with = [](int depth) {
+    Json list = Json::array();
+    for (int i = 1; i < depth; ++i) {
+      Json outer = Json::array();
+      outer.push_back(std::move(list));
+      list = std::move(outer);
+    }
+    return ChatTemplate("{{ x | length }}").render(Json{{"x", std::move(list)}});
+  };
+  EXPECT_EQ(with(1), "0");
+  EXPECT_EQ(with(64), "1");
+  expect_error(ErrorCode::kUnsupported, "a variable is nested too deeply", [&] { with(65); });
+}
+
 TEST(ChatTemplate, NumbersThatCountAsFalse) {
   const ChatTemplate shown("{% for m in messages %}{{ 'true' if m.x else 'false' }} {% endfor %}");
   const Json messages = Json::parse(R"([{"x":0},{"x":0.0},{"x":-0.0},{"x":1e-400},{"x":0.5}])");

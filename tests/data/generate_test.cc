@@ -223,6 +223,14 @@ TEST(CharacterStream, GivesCharactersWhenTheyAreComplete) {
             "c");
   EXPECT_EQ(stream.rest(), "\uFFFD\uFFFD");
   EXPECT_EQ(stream.rest(), "");
+  // The first and the last bytes that characters begin with.
+  EXPECT_EQ(stream.take("\xC2"), "");
+  EXPECT_EQ(stream.take("\x80\xF4\x8F\xBF"), "\u0080");
+  EXPECT_EQ(stream.take("\xBF\xE0\xA0"), "\U0010FFFF");
+  EXPECT_EQ(stream.take("\x80\xF0\x90\x80"), "\u0800");
+  EXPECT_EQ(stream.take("\x80"), "\U00010000");
+  // The form of a character, of a code point that has a shorter one.
+  EXPECT_EQ(stream.take("\xE0\x80\x80"), "\uFFFD\uFFFD\uFFFD");
 }
 
 }  // namespace

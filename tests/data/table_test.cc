@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "limpid/data/data_config.h"
 #include "limpid/formats/model.h"
@@ -423,6 +424,11 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   const std::string x = R"({"name":"x","categorical":true,"categories":["a","b"],"fill":1})";
   const Json good = Json::parse(schema("impute", x, "regression", y));
   EXPECT_EQ(table_schema_from_json(good).features[0].fill, 1.0f);
+  const std::string largest = R"({"name":"z","categorical":false,"fill":-3.4028234663852886e38})";
+  EXPECT_EQ(table_schema_from_json(Json::parse(schema("impute", largest, "regression", y)))
+                .features[0]
+                .fill,
+            std::numeric_limits<float>::lowest());
   const auto expect = [&](std::string_view part, const std::string& json) {
     expect_error(ErrorCode::kFormat, part, reading(json));
   };

@@ -5,6 +5,8 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <algorithm>
+
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
@@ -105,6 +107,18 @@ TEST(OnnxExport, OutputsThatAreInputsOrOneAnotherAreWritten) {
   std::vector<std::string> names;
   for (const auto& output : model.graph().output()) names.push_back(output.name());
   EXPECT_EQ(names, (std::vector<std::string>{"y_1", "x_1", "output", "output_1"}));
+  // The sum has the name of the first output; it goes on to the third by an operator.
+  const auto& nodes = model.graph().node();
+  const auto makes = [](std::string_view name) {
+    return [name](const ::onnx::NodeProto& n) { return n.output(0) == name; };
+  };
+  const auto sum = std::find_if(nodes.begin(), nodes.end(), makes("y_1"));
+  ASSERT_NE(sum, nodes.end());
+  EXPECT_EQ(sum->op_type(), "Add");
+  const auto again = std::find_if(nodes.begin(), nodes.end(), makes("output"));
+  ASSERT_NE(again, nodes.end());
+  EXPECT_EQ(again->op_type(), "Identity");
+  EXPECT_EQ(again->input(0), "y_1");
 }
 
 std::vector<std::string> operators_of(const Function& f) {

@@ -198,6 +198,12 @@ TEST(CumulativeSum, InAllFourWays) {
   EXPECT_TRUE(y[1].same_bits(whole({5}, {0, 1, 3, 6, 10})));
   EXPECT_TRUE(y[2].same_bits(whole({5}, {15, 14, 12, 9, 5})));
   EXPECT_TRUE(y[3].same_bits(whole({5}, {14, 12, 9, 5, 0})));
+  const auto of_one = run({whole({1}, {7})}, [](std::span<const Value> in) {
+    return Values{cumulative_sum(in[0], 0, {.exclusive = true}),
+                  cumulative_sum(in[0], 0, {.exclusive = true, .reverse = true})};
+  });
+  EXPECT_TRUE(of_one[0].same_bits(whole({1}, {0})));
+  EXPECT_TRUE(of_one[1].same_bits(whole({1}, {0})));
   const Type none{Dtype::kF64, {2, 0}};
   const auto of_none = run({Tensor::zeros(none)}, [](std::span<const Value> in) {
     return Values{cumulative_sum(in[0], 1, {.exclusive = true})};

@@ -1,6 +1,9 @@
 // Runs from code: events, files, and resuming after anything.
 #include "limpid/train/run.h"
 
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -126,6 +129,10 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   // Four times in the first epoch, which has four steps, then once in each.
   EXPECT_EQ(probed, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 8, 12, 16}));
   EXPECT_EQ(run.log().run.command, std::vector<std::string>{"me"});
+  utsname system{};
+  ASSERT_EQ(::uname(&system), 0);
+  EXPECT_EQ(run.log().run.environment.system,
+            fmt::format("{} {} {}", system.sysname, system.release, system.machine));
   EXPECT_EQ(parse_run_log(log_path(folder / "run")).steps.size(), 1 + kSteps / 3);
 }
 

@@ -370,6 +370,10 @@ TEST_F(ViewForward, ASessionShowsNoMoreThanItsLimits) {
   for (const GradientRow& row : gradient(few, {.subject = example(4)}).rows)
     EXPECT_LE(row.values->elements.elements(), 3);
   EXPECT_EQ(show_examples(few, {.model = "r0", .count = 10}).examples.size(), 1u);
+  EXPECT_EQ(show_examples(few, {.model = "r0", .count = 0}).examples.size(), 0u);
+  // An example is shown whole or not at all, and one always is.
+  Session one({.paths = {(folder_ / "moons").string()}, .limits = {.values = 1}});
+  EXPECT_EQ(show_examples(one, {.model = "r0", .count = 10}).examples.size(), 1u);
   const Json edits = Json::parse(R"([{"at": "%1", "set": 1}, {"at": "%1", "set": 2}])");
   EXPECT_EQ(changes_from_json(JsonView(edits), {.edits = 2}).size(), 2u);
   EXPECT_THROW(changes_from_json(JsonView(edits), {.edits = 1}), Error);
