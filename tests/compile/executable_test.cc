@@ -513,6 +513,23 @@ TEST(Plan, MakesOnePassOfAChain) {
   EXPECT_EQ(executable.workspace_bytes(), 0u) << executable.plan();
 }
 
+// Each program joins the next one behind a step that takes none. What passes between them stays in
+// registers.
+TEST(Plan, MakesOnePassOfProgramsThatJoinInTurn) {
+  const Type i32{Dtype::kI32, {40}};
+  const Function f =
+      trace("f", {{"x", f32({40, 8})}, {"t", f32({10, 8})}, {"a", i32}, {"b", i32}, {"c", i32}},
+            [](std::span<const Value> in) {
+              Value x = exp(in[0]);
+              for (int i = 2; i < 5; ++i) x = tanh(x + gather(in[1], in[i]));
+              return std::vector<Value>{x};
+            });
+  const std::string plan = compile(f).plan();
+  EXPECT_EQ(plan.find("lanes"), plan.rfind("lanes")) << plan;
+  EXPECT_EQ(compile(f).workspace_bytes(), 3u * 40 * 8 * 4) << plan;
+  expect_interpreted(f);
+}
+
 // A value takes the smallest gap between others that it fits, and leaves the rest of it to the
 // next; gaps beside each other are one.
 TEST(Plan, FillsTheGapsBetweenValues) {
