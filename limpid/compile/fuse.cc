@@ -118,6 +118,7 @@ class Fusion {
     for (const LaneOutput& output : program.outputs) {
       if (!is_inside(output.slot)) return;
       for (std::size_t reader : read_by_[static_cast<std::size_t>(output.slot)]) {
+        if (!reads_elsewhere(reader, i)) continue;
         if (to != i && reader != to) return;
         to = reader;
       }
@@ -154,7 +155,12 @@ class Fusion {
 
   bool read_elsewhere(SlotId slot, std::size_t i) const {
     const auto& readers = read_by_[static_cast<std::size_t>(slot)];
-    return std::any_of(readers.begin(), readers.end(), [&](std::size_t r) { return r != i; });
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](std::size_t r) { return reads_elsewhere(r, i); });
+  }
+  // A step that is gone read a result of a program that it was joined with, as a register.
+  bool reads_elsewhere(std::size_t reader, std::size_t i) const {
+    return reader != i && !gone_[reader];
   }
 
   void drop_unread_outputs(Program& program, std::size_t i) {

@@ -277,7 +277,6 @@ void Lowering::lower_broadcast(const Node& node, const Call& call) {
   if (known(source).how == How::kView) {
     if (known(source).period == 1) {
       k.source = known(source).source;
-      k.not_before = std::max(k.not_before, known(source).not_before);
       k.inner = 1;
       k.period = 1;
     } else {

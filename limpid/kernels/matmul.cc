@@ -189,7 +189,7 @@ class Product {
     std::size_t width = 0;
     for (std::size_t c = columns.begin; c < columns.end; c += width * kLanes) {
       const std::size_t left = columns.end - c;
-      width = few ? width_of(count, left) : width_of(kTileRows, left);
+      width = width_of(count, left);
       const Panels here = source_ == Source::kPacked
                               ? packed_panel(c, k)
                               : Panels{panels.data + (c - columns.begin) / kPanel * panels.panel,

@@ -133,6 +133,19 @@ TEST(BandsOfRows, LeaveNothingBehind) {
     EXPECT_TRUE(got[o].same_bits(expected[o])) << o << '\n' << executable.plan();
 }
 
+// As the weights exceed a thread's own cache, threads of few rows each would share the columns
+// instead. But in the memory of a band, a row beyond the block is the first of the next value.
+TEST(BandsOfRows, OfMoreThanABlockAreSharedByRows) {
+  constexpr std::int64_t kSize = 512, kRows = 97;
+  const nn::Mlp net = nn::mlp({kSize, kSize, kSize, kSize}, relu);
+  const Executable executable = compile(vmap(bind(net.function(), net.init(Key(0))), {0}, kRows),
+                                        {.nanoseconds_worth_sharing = 0});
+  EXPECT_EQ(executable.plan().find("3 steps for 97 rows, 96 at a time"), 0u) << executable.plan();
+  const std::vector<Tensor> inputs = {nn::normal(1.0)(Key(1), {kRows, kSize})};
+  ThreadPool pool({.threads = 3});
+  EXPECT_TRUE(executable(inputs, &pool)[0].same_bits(executable(inputs)[0]));
+}
+
 // A value that a step reads as a whole must be complete before the step, so the band ends there.
 // The operand with one number per row, read as one number per column, has the same size, so a
 // mistake would go unnoticed.

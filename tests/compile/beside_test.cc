@@ -75,6 +75,17 @@ TEST(Beside, ProductsOfProductsDoNot) {
   EXPECT_EQ(count(compile(bound).plan(), "& "), 0u);
 }
 
+// A result may have the memory of an input.
+TEST(Beside, ProductsOfInputsThatAreResultsDoNot) {
+  const Type rows{Dtype::kF32, {2, kWidth}}, square{Dtype::kF32, {kWidth, kWidth}};
+  const std::vector<Input> inputs{{"x", rows}, {"y", rows}, {"a", square}, {"b", square}};
+  const Function f = trace("two", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{linear(in[0], in[2]), linear(in[1], in[3])};
+  });
+  const Function bound = bind(f, {{"a", Tensor::zeros(square)}, {"b", Tensor::zeros(square)}});
+  EXPECT_EQ(count(compile(bound, {.donations = {{0, 1}}}).plan(), "& "), 0u);
+}
+
 // Here the second product's result takes the memory of what the first one reads.
 TEST(Beside, ProductsThatWriteOverAnOperandDoNot) {
   const Type square{Dtype::kF32, {kWidth, kWidth}};

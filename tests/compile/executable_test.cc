@@ -128,6 +128,15 @@ TEST(Executable, AProductAndWhatFollowsFromIt) {
 }
 
 // Elements that are repeated, and then repeated again in another order.
+// The repetition is a step of its own, for the product; what else reads it joins that step.
+TEST(Executable, AProductOfARepetitionThatIsReadAgain) {
+  expect_interpreted(
+      trace("f", {{"row", f32({9})}, {"w", f32({9, 5})}}, [](std::span<const Value> in) {
+        const Value repeated = broadcast(in[0], {300, 9});
+        return std::vector<Value>{matmul(repeated, in[1]), exp(repeated)};
+      }));
+}
+
 TEST(Executable, ARepetitionOfARepetition) {
   const Type whole{Dtype::kF32, {3, 4, 5}};
   expect_interpreted(
@@ -504,6 +513,70 @@ TEST(Plan, MakesOnePassOfAChain) {
   EXPECT_EQ(executable.workspace_bytes(), 0u) << executable.plan();
 }
 
+// Each program joins the next one behind a step that takes none. What passes between them stays in
+// registers.
+TEST(Plan, MakesOnePassOfProgramsThatJoinInTurn) {
+  const Type i32{Dtype::kI32, {40}};
+  const Function f =
+      trace("f", {{"x", f32({40, 8})}, {"t", f32({10, 8})}, {"a", i32}, {"b", i32}, {"c", i32}},
+            [](std::span<const Value> in) {
+              Value x = exp(in[0]);
+              for (int i = 2; i < 5; ++i) x = tanh(x + gather(in[1], in[i]));
+              return std::vector<Value>{x};
+            });
+  const std::string plan = compile(f).plan();
+  EXPECT_EQ(plan.find("lanes"), plan.rfind("lanes")) << plan;
+  EXPECT_EQ(compile(f).workspace_bytes(), 3u * 40 * 8 * 4) << plan;
+  expect_interpreted(f);
+}
+
+// A value takes the smallest gap between others that it fits, and leaves the rest of it to the
+// next; gaps beside each other are one.
+TEST(Plan, FillsTheGapsBetweenValues) {
+  Builder builder("f");
+  const Value row = builder.input("row", f32({1, 16}));
+  std::vector<Value> results;
+  // Values of 64 bytes times `size`, from where they are made to where they are read.
+  std::uint64_t keys = 0;
+  const auto given = [&](const Shape& shape) {
+    return constant(builder, numbers({Dtype::kF32, shape}, Key(keys++)));
+  };
+  const auto make = [&](std::int64_t size) { return matmul(given({size, 1}), row); };
+  const auto read = [&](const Value& value) {
+    results.push_back(matmul(given({1, value.shape()[0]}), value));
+  };
+  const Value a = make(2), b = make(1), c = make(4), d = make(1);
+  read(a);
+  read(c);
+  const Value e = make(2), f = make(4);  // where a was, where c was
+  read(e);
+  const Value g = make(1), h = make(1);  // both where e was
+  read(g);
+  read(h);
+  const Value i = make(2);  // where g and h were
+  read(b);
+  read(i);
+  const Value j = make(3);  // where i and b were
+  for (const Value& last : {d, f, j}) read(last);
+  const Function function = builder.finish(results);
+  EXPECT_EQ(compile(function).workspace_bytes(), 8u * 64);
+  expect_interpreted(function);
+}
+
+// Each of the values has a size that a number counts, and all of them together have not.
+TEST(Plan, RefusesValuesOfMoreBytesThanThereAre) {
+  constexpr std::int64_t kSide = std::int64_t{1} << 28;
+  Builder builder("f");
+  const Value row = builder.input("row", f32({1, kSide}));
+  std::vector<Value> columns, values, results;
+  for (int i = 0; i < 17; ++i)
+    columns.push_back(builder.input("x" + std::to_string(i), f32({kSide, 1})));
+  for (const Value& column : columns) values.push_back(matmul(column, row));
+  for (const Value& value : values) results.push_back(matmul(row, value));
+  const Function f = builder.finish(results);
+  EXPECT_THROW(compile(f), Error);
+}
+
 TEST(Plan, SharesMemoryBetweenValuesThatDoNotMeet) {
   // A chain of products: each needs its operand and its result, however long the chain is.
   const Function f = trace("f", {{"x", {Dtype::kF32, {64, 64}}}}, [](std::span<const Value> in) {
@@ -584,6 +657,17 @@ TEST(Plan, KeepsABarrierBeforeARepetition) {
   EXPECT_GT(barred.find("tanh"), barred.find("matmul")) << barred;
 }
 
+// A program that joins another one keeps it behind the barrier, too.
+TEST(Plan, KeepsABarrierOfAProgramThatJoinedAnother) {
+  const std::string plan =
+      compile(trace("f", {{"x", f32({64, 64})}, {"row", f32({64})}}, [](std::span<const Value> in) {
+        const Value m = matmul(in[0], in[0]), e = exp(in[0]);
+        const Value repeated = broadcast(barrier(in[1]), {64, 64});
+        return std::vector<Value>{e * repeated + m};
+      })).plan();
+  EXPECT_EQ(plan.find("s2 = matmul 1x64x64x64 in0 in0\nlanes\n"), 0u) << plan;
+}
+
 // Every kind of step, with its operands in their places.
 TEST(Plan, NamesWhatEveryStepReads) {
   const auto line = [](const std::vector<Type>& types,
@@ -631,6 +715,11 @@ TEST(Plan, NamesWhatEveryStepReads) {
                    return Values{transpose(x[0], {0, 2, 1})};
                  }),
             "out0 = transpose 2x3x4 in0");
+  EXPECT_EQ(line({f32({3, 1, 4})},
+                 [](auto x) {
+                   return Values{transpose(x[0], {1, 0, 2})};  // the elements stay in order
+                 }),
+            "out0 = copy in0");
   EXPECT_EQ(line({rows}, [](auto x) { return Values{slice(x[0], 1, 1, 3)}; }),
             "out0 = move 3x8 bytes in0");
   EXPECT_EQ(line({f32({2, 3, 4, 5})},
@@ -675,6 +764,15 @@ TEST(Plan, NamesWhatEveryInstructionReads) {
             "    r4 = multiply r0 r3\n"
             "    r5 = subtract r1 r4\n"
             "    out0 = r5\n");
+  const Executable repeated =
+      compile(trace("f", {{"x", f32({3, 1, 4})}}, [](std::span<const Value> in) {
+        return std::vector<Value>{exp(broadcast(in[0], {2, 3, 1, 4}))};
+      }));
+  EXPECT_EQ(repeated.plan(),
+            "lanes\n"
+            "    r0 = in0[i / 1 mod 12]\n"
+            "    r1 = exp r0\n"
+            "    out0 = r1\n");
   const Type square = f32({5, 5});
   const Executable chain = compile(trace("g", {{"x", square}}, [&](std::span<const Value> in) {
     const Value w = constant(in[0].builder(), numbers(square, Key(1)));

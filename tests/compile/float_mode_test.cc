@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "limpid/compile/executable.h"
+#include "limpid/compile/profile.h"
 #include "limpid/compile/stop_check.h"
 #include "limpid/core/key.h"
 #include "limpid/function/builder.h"
@@ -119,6 +120,26 @@ TEST_F(FloatMode, DoesNotShowWhereAPoolShares) {
   expect_unseen([&] {
     ThreadPool pool({.threads = 3});
     return executable(in_, &pool);
+  });
+}
+
+// Where an input is given away, a profile leaves its last results.
+TEST_F(FloatMode, DoesNotShowInAProfile) {
+  const Function f = trace("f", {{"x", f32({96, 8})}}, [](std::span<const Value> in) {
+    const auto weight = [&](const Shape& shape, std::uint64_t key) {
+      return constant(in[0].builder(), Tensor::generate<float>(shape, [&](std::span<float> out) {
+                        for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(key).uniform(i);
+                      }));
+    };
+    return std::vector<Value>{
+        linear(linear(in[0], weight({16, 8}, 1)) * 1e-20, weight({8, 16}, 2)) * 1e-20};
+  });
+  CompileOptions options;
+  options.donations = {{0, 0}};
+  expect_unseen([&] {
+    const Tensor x = Tensor::from<float>({96, 8}, in_[0].values<float>().first(96 * 8));
+    profile(f, {&x, 1}, 1, nullptr, options);
+    return std::vector{x};
   });
 }
 

@@ -253,6 +253,23 @@ TEST(Packings, FindNoWeightsThatNothingKeeps) {
   EXPECT_FALSE(before(x)[0].same_bits(after(x)[0]));
 }
 
+// The first elements of a constant begin where the constant does.
+TEST(Packings, OfAPartOfAConstantAreItsOwn) {
+  const Tensor whole = numbers({150'000}, Key(1)), part = whole.rows(0, 10),
+               other = numbers({150'000}, Key(2));
+  const Function f = trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
+    std::vector<Value> results;
+    for (const Tensor& t : {part, whole, other}) {
+      const Value c = constant(in[0].builder(), t);
+      results.push_back(c + broadcast(in[0], c.shape()));
+    }
+    return results;
+  });
+  const Tensor x = Tensor::scalar(0.5f);
+  const std::vector<Tensor> got = compile(f)({&x, 1}), want = interpret(f, {&x, 1});
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << i;
+}
+
 TEST(Packings, AreSharedByThreadsThatCompile) {
   const Net net({64, 130, 10});
   const CompileOptions options{.packings = std::make_shared<Packings>()};

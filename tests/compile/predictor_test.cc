@@ -149,6 +149,26 @@ TEST(Predictor, CountsTheMemoryOfRowsOfZeros) {
   EXPECT_EQ(predict.plans()[0].bytes, whole + 4 * (20 + 7) * sizeof(float));
 }
 
+// A plan that needs no memory has its workspace nevertheless.
+TEST(Predictor, CountsAWorkspaceWithoutMemoryOnce) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {20}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });
+  const Predictor predict(f, {});
+  const Tensor x = predictor_numbers({1, 20}, Key(1));
+  for (int i = 0; i < 3; ++i) (void)first(predict, x);
+  ASSERT_EQ(predict.plans().size(), 1u);
+  EXPECT_EQ(predict.plans()[0].workspaces, 1);
+}
+
+// More elements than a number counts are refused, and nothing of the plan is left.
+TEST(Predictor, HasNoPlanThatCannotBeMade) {
+  constexpr std::int64_t kMany = std::int64_t{1} << 55;
+  const PredictorNet net;
+  Predictor predict(net.function, net.params, {.most_rows = kMany});
+  EXPECT_THROW(predict.prepare({kMany}), Error);
+  EXPECT_EQ(predict.plans().size(), 0u);
+}
+
 TEST(Predictor, SharesThePackingsItIsGiven) {
   const PredictorNet net;
   const auto packings = std::make_shared<Packings>();

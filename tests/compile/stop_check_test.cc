@@ -67,6 +67,25 @@ TEST(StopCheck, ALongStepAsksBetweenItsParts) {
   EXPECT_GE(asked, 4);  // before the step, before each part of it, and behind it
 }
 
+// The chain is estimated at more than 20 milliseconds, the product that it joins at less.
+TEST(StopCheck, AChainThatJoinsAProductTakesItsTime) {
+  const Function f =
+      trace("f", {{"x", f32({kSize, kSize})}, {"a", f32({kSize, 1})}, {"b", f32({1, kSize})}},
+            [](std::span<const Value> in) {
+              Value x = in[0];
+              for (int i = 0; i < 160; ++i) x = x * in[0];
+              return std::vector<Value>{matmul(in[1], in[2]) - x};
+            });
+  const Executable executable = compile(f);
+  EXPECT_NE(executable.plan().find("matmul"), std::string::npos);
+  EXPECT_EQ(executable.plan().find("lanes"), std::string::npos);
+  StopCheck at_once([] { return true; });
+  EXPECT_FALSE(
+      executable(std::vector{Tensor::zeros(f32({kSize, kSize})), Tensor::zeros(f32({kSize, 1})),
+                             Tensor::zeros(f32({1, kSize}))},
+                 at_once));
+}
+
 TEST_P(Stopping, AWorkspaceCanRunAgain) {
   ThreadPool pool({.threads = GetParam()});
   const Executable executable = compile(long_function());

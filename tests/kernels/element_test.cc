@@ -198,6 +198,19 @@ TEST_P(ElementTest, MoreThanTheCachesHold) {
   }
 }
 
+// No vector of memory that begins within a lane can be aligned.
+TEST_P(ElementTest, MoreThanTheCachesHoldBetweenTwoLanes) {
+  constexpr std::size_t kLanes = (std::size_t{4} << 20) + 37;
+  const Floats a = values(1, kLanes);
+  const ElementFn negate = k().element[static_cast<std::size_t>(Element::kNegate)];
+  std::vector<char> out(4 * kLanes + 1);
+  negate(&out[1], a.data(), nullptr, nullptr, kLanes);
+  std::vector<float> got(kLanes), want(kLanes);
+  std::memcpy(got.data(), &out[1], 4 * kLanes);
+  for (std::size_t i = 0; i < kLanes; ++i) want[i] = -a[i];
+  EXPECT_TRUE(same_values(got.data(), want.data(), kLanes));
+}
+
 TEST_P(ElementTest, UnaryFunctionsOverTheRangeOfFloats) {
   constexpr std::size_t kChunk = 4096;
   std::vector<float> in(kChunk), got(kChunk), want(kChunk);

@@ -193,6 +193,10 @@ TEST_P(MatmulTest, LargerThanEveryBlock) {
     }
 }
 
+TEST_P(MatmulTest, AsManyRowsAsOneBlockHolds) {
+  for (const Layout b : kLayouts) check({288, 520, 20}, {.b = b});
+}
+
 // Products with so many columns that the rows of A are packed, also if A is read by columns, as for
 // the gradient of a layer's weights; and with more rows than one block holds.
 TEST_P(MatmulTest, WideProducts) {

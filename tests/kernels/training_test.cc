@@ -74,6 +74,17 @@ TEST_P(TrainingTest, GradientsOfNorms) {
       }
 }
 
+// Without an epsilon, the root of squares that underflow is zero: lanes beyond the row, whose zeros
+// it divides, count for nothing.
+TEST_P(TrainingTest, GradientOfANormOfTinyNumbers) {
+  for (std::size_t columns = 1; columns <= 36; ++columns) {
+    Floats x(columns, 1e-30f), g(columns, 1.0f);
+    std::vector<float> dx(columns);
+    k().rms_norm_gradient(x.data(), g.data(), 1, columns, 0.0f, nullptr, dx.data(), nullptr);
+    EXPECT_EQ(dx, std::vector<float>(columns, -kInf)) << columns;
+  }
+}
+
 TEST_P(TrainingTest, AdamUpdate) {
   for (std::size_t n = 0; n <= 67; ++n) {
     Guarded p(n, 1), g(n, 2), m(n, 3), v(n, 0), new_p(n, 2), new_m(n, 1), new_v(n, 3);
