@@ -1,5 +1,6 @@
 """Help, versions, exit codes, and command lines that make no sense."""
 
+import itertools
 import os
 import re
 import subprocess
@@ -44,6 +45,27 @@ class Help(tool.ToolTest):
         self.assertRegex(self.output("run", "--help"), r"--index I +[^;]+; default: 0; needs\s+--data\n")
         self.assertRegex(self.output("run", "--help"), r"--json +Print JSON; not with --out\n")
         self.assertRegex(self.output("train", "--help"), r"\n  --bias, --no-bias +Add biases")
+
+    def test_help_fills_its_lines_with_the_same_words(self):
+        # From 70 columns on, texts stand 30 columns behind their names.
+        for command in (("--help",), ("train", "--help"), ("run", "--help"), ("quantize", "--help")):
+            texts = set()
+            for columns in (70, 80, 100, 200):
+                lines = tool.on_terminal(columns, *command).splitlines()
+                most = min(columns, 100)
+                for line, following in itertools.pairwise(lines):
+                    if not re.match(" {30}[^ ]", following) or len(line) <= 30 or line[28:30].strip():
+                        continue  # a text begins here
+                    word = following.split()[0]
+                    if line.endswith("|"):
+                        whole = line.split()[-1] + word
+                        self.assertGreater(30 + len(whole), most, f"{command}: broken, though it fits on a line: {whole}")
+                    elif not set("|,") & set(word):
+                        self.assertGreater(len(line) + 1 + len(word), most, f"{command}: there was room for {word!r}: {line}")
+                # The same paragraphs and entries, however many lines they have.
+                text = re.sub(r"\n( {30}| {4})(?=\S)|(?<=\S)\n(?=\S)", " ", "\n".join(lines))
+                texts.add(re.sub(r"(?<=[|,]) ", "", re.sub(r"(?<=\S) +", " ", text)))
+            self.assertEqual(len(texts), 1, command)
 
     def test_help_fits_the_terminal(self):
         for columns in (40, 80, 200):

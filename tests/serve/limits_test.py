@@ -162,9 +162,11 @@ class Limits(served.ServeTest):
         self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
 
     def test_an_idle_connection_is_closed(self):
-        server = self.serve(self.model, "--idle-time", "0.2")
+        server = self.serve(self.model, "--idle-time", "1.5")
+        begin = time.monotonic()
         with server.connect() as connection:
             self.assertEqual(self.end_of(connection), b"")
+        self.assertGreater(time.monotonic() - begin, 1.4)  # no sooner
 
     def test_the_longest_times_are_no_shorter(self):
         """Some that are set in nanoseconds from now would overflow."""
