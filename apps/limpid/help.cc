@@ -51,7 +51,7 @@ std::string entry(const OptionFacts& option) {
     heading += (heading.empty() ? "\\fB" : ", \\fB") + troff(name) + "\\fR";
   if (!option.value.empty() && !option.is_argument())
     heading += " \\fI" + troff(option.value) + "\\fR";
-  return fmt::format(".TP\n{}\n{}\n", heading, troff(option.help));
+  return fmt::format(".TP\n{}\n{}\n", heading, troff(text_of(option)));
 }
 
 std::string synopsis(const CommandFacts& command, const std::vector<std::string>& words) {

@@ -95,17 +95,6 @@ std::string name_of(const OptionFacts& option) {
   return name;
 }
 
-std::string text_of(const OptionFacts& option) {
-  std::string text = option.help;
-  if (option.is_argument() && !option.choices().empty())
-    text += fmt::format(": {}", fmt::join(option.choices(), ", "));
-  if (option.required && !option.is_argument()) text += "; required";
-  if (!option.needs.empty()) text += fmt::format("; needs {}", fmt::join(option.needs, ", "));
-  if (!option.excludes.empty())
-    text += fmt::format("; not with {}", fmt::join(option.excludes, ", "));
-  return text;
-}
-
 std::string usage(const CommandFacts& command, const std::string& called) {
   std::string text = fmt::format("Usage: {}", called);
   if (!command.commands.empty()) return text + " COMMAND [OPTIONS]";
@@ -119,6 +108,17 @@ std::string usage(const CommandFacts& command, const std::string& called) {
 }
 
 }  // namespace
+
+std::string text_of(const OptionFacts& option) {
+  std::string text = option.help;
+  if (option.is_argument() && !option.choices().empty())
+    text += fmt::format(": {}", fmt::join(option.choices(), ", "));
+  if (option.required && !option.is_argument()) text += "; required";
+  if (!option.needs.empty()) text += fmt::format("; needs {}", fmt::join(option.needs, ", "));
+  if (!option.excludes.empty())
+    text += fmt::format("; not with {}", fmt::join(option.excludes, ", "));
+  return text;
+}
 
 std::string help_text(const CommandFacts& command, const std::string& called) {
   const Layout layout = tool::layout();

@@ -11,4 +11,7 @@ namespace limpid::tool {
 // terminal; elsewhere, and on a wide one, they have at most 100 columns.
 std::string help_text(const CommandFacts& command, const std::string& called);
 
+// What an option or argument is for, its choices, and what it needs or excludes.
+std::string text_of(const OptionFacts& option);
+
 }  // namespace limpid::tool

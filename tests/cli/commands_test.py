@@ -71,6 +71,22 @@ class Help(tool.ToolTest):
                 self.assertEqual(page, self.output("help", name, "--man"))
         self.assertTrue((pages / "limpid-lab-init.1").exists())
 
+    def test_man_pages_say_what_help_says(self):
+        def packed(text):
+            return "".join(text.split())
+
+        for command in (("train",), ("run",), ("quantize",), ("lab", "init"), ("convert",)):
+            page, text = self.output("help", *command, "--man"), self.output("help", *command)
+            for title in ("Arguments", "Options"):
+                wanted = re.search(rf"^{title}:\n(.*?)(?=^\S|\Z)", text, re.M | re.S)
+                found = re.search(rf"^\.SH {title.upper()}\n(.*?)(?=^\.SH )", page, re.M | re.S)
+                self.assertEqual(wanted is None, found is None, command)
+                if wanted is None:
+                    continue
+                self.assertNotRegex(found[1], r"(?<!\\)-", "a hyphen that may be broken")
+                entries = re.sub(r"^\.TP\n|\\f[BIR]|\\&", "", found[1], flags=re.M).replace("\\-", "-").replace("\\e", "\\")
+                self.assertEqual(packed(entries), packed(wanted[1]), command)
+
     def test_man_pages_are_good_troff(self):
         try:
             page = self.output("help", "train", "--man").encode()

@@ -30,7 +30,9 @@ class Lab(tool.ToolTest):
     def test_perceptron(self):
         text = self.output("lab", "perceptron")
         self.assertEqual(row(text, "AND"), ["1", "3", "3", "2", "1", "0", "learnt", "in", "6"])
-        self.assertIn("not learnt in 100", text)
+        self.assertEqual(row(text, "target"), ["1", "2", "3", "4", "5", "6", "7", "8"])
+        self.assertEqual(row(text, "XOR"), ["2", "3", "4", "4", "4", "4", "4", "4", "not", "learnt", "in", "100"])
+        self.assertEqual(row(text, "NAND"), ["2", "3", "3", "2", "1", "0", "learnt", "in", "6"])
         document = self.document("lab", "perceptron")
         self.assertEqual([cell for cell in document["rows"][0][1:] if cell][:2], ["1", "3"])
         self.assertEqual(document["charts"][0]["series"][0]["y"][:3], [1, 3, 3])
@@ -74,6 +76,17 @@ class Lab(tool.ToolTest):
         self.assertNotEqual(self.output("lab", "collapse", *sizes, "--seed", "7"), text)
 
     def test_one_hidden_layer(self):
+        # A seed gives these numbers on every machine.
+        rows = [[cell.strip() for cell in line] for line in self.document("lab", "approximation")["rows"]]
+        self.assertEqual(rows, [
+            ["XOR", "1 tanh", "500", "0.48", "0.67"], ["XOR", "4 tanh", "500", "0.00068", "0.00075"],
+            ["abs(x) on [-1, 1]", "1 relu", "2000", "0.058", "0.58"], ["abs(x) on [-1, 1]", "4 relu", "2000", "1.1e-07", "0.0034"],
+            ["sin(x) on [-2 pi, 2 pi]", "2 tanh", "4000", "0.28", "1"],
+            ["sin(x) on [-2 pi, 2 pi]", "32 tanh", "4000", "1.5e-06", "0.0031"]])
+        for chart in self.document("lab", "approximation")["charts"]:
+            for series in chart["series"]:
+                self.assertEqual((len(series["x"]), len(series["y"])), (101, 101), series["name"])
+                self.assertEqual(series["x"][0], -series["x"][-1], series["name"])
         text = self.output("lab", "approximation", "--units", "4")
         self.assertLess(float(row(text, "abs(x) on [-1, 1]")[-1]), 0.02)
         self.assertLess(float(row(text, "XOR")[-1]), 0.02)

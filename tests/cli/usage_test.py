@@ -169,6 +169,28 @@ class Usage(tool.ToolTest):
             for command in (("lab", "init"), ("gradcheck", self.model)):
                 self.error(2, *command, f"--seed={seed}")
 
+    def test_integers_have_these_bounds(self):
+        most = 2**31 - 1
+        for option, low, high, *command in (
+                ("--batch", 1, most, "convert", self.model, "out.onnx"),
+                ("--count", 1, most, "data", "moons", "--show"),
+                ("--index", 0, most, "run", self.model, "--data", "moons"),
+                ("--count", 1, most, "run", self.model, "--data", "moons"),
+                ("--tokens", 0, most, "generate", self.model),
+                ("--sequences", 1, 1024, "generate", self.model),
+                ("--top-k", 0, most, "generate", self.model),
+                ("--samples", 1, 2**31, "gradcheck", self.model),
+                ("--batch", 1, 100_000, "summary", self.model),
+                ("--threads", 1, 1024, "eval", self.model),
+                ("--epochs", 1, 1000, "perceptron"),
+                ("--epochs", 1, 1000, "lab", "perceptron"),
+                ("--layers", 1, 200, "lab", "init"),
+                ("--width", 1, 1024, "lab", "init"),
+                ("--units", 1, 1024, "lab", "approximation")):
+            for number in (low - 1, high + 1):
+                self.assertIn(f"{option}: expected an integer from {low} to {high}, got '{number}'",
+                              self.error(2, *command, f"{option}={number}"))
+
     def test_messages_say_what_is_expected(self):
         for message, *arguments in (
                 ("--batch: expected an integer from 1 to", "summary", self.model, "--batch", "x"),

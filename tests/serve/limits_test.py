@@ -168,6 +168,18 @@ class Limits(served.ServeTest):
             self.assertEqual(self.end_of(connection), b"")
         self.assertGreater(time.monotonic() - begin, 1.4)  # no sooner
 
+    def test_integers_have_these_bounds(self):
+        most = 2**40
+        for option, low, high in (
+                ("port", 0, 65535), ("max-batch", 1, 65536), ("max-delay", 0, 10_000_000), ("workers", 1, 256),
+                ("max-texts", 1, 1024), ("cache-memory", 1, most), ("max-url", 64, 2**20), ("max-header", 256, 2**20),
+                ("max-body", 0, most), ("max-bodies", 0, most), ("max-answers", 1, most), ("max-answer", 1, most),
+                ("max-rows", 1, 2**30), ("max-tokens", 1, 2**30), ("max-completions", 1, 2**16), ("max-connections", 1, 2**20),
+                ("max-queue", 1, 2**20), ("min-rate", 1, 2**30), ("max-stream", 1, most)):
+            for number in (low - 1, high + 1):
+                self.assertIn(f"--{option}: expected an integer from {low} to {high}, got '{number}'",
+                              self.error(2, "serve", self.folder / "none", f"--{option}={number}"))
+
     def test_the_longest_times_are_no_shorter(self):
         """Some that are set in nanoseconds from now would overflow."""
         longest = "1e9"
