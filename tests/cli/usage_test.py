@@ -38,6 +38,13 @@ class Help(tool.ToolTest):
         self.assertRegex(self.output("gradcheck", "--help"), r"--seed N +Random seed[^;]+;\s+default: 0")
         self.assertIn("bf16|int8", self.output("quantize", "--help"))
 
+    def test_threads_are_as_many_as_the_cpus_allowed(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        for some in (cpus, cpus[-1:]):
+            text = subprocess.run([tool.TOOL, "help", "run"], stdout=subprocess.PIPE, text=True, check=True,
+                                  preexec_fn=lambda some=some: os.sched_setaffinity(0, some)).stdout
+            self.assertRegex(text, rf"--threads N +[^-]+default:\s+{len(some)}\n")
+
     def test_help_names_what_an_argument_needs(self):
         text = self.output("quantize", "--help")
         self.assertRegex(text, r"(?m)^Usage: limpid quantize \[OPTIONS\] MODEL$")
