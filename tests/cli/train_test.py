@@ -450,7 +450,7 @@ class Guide(TrainTest):
         (bin / "limpid").symlink_to(pathlib.Path(tool.TOOL).resolve())
         environment = dict(os.environ, PATH=f"{bin}:{os.environ['PATH']}")
         subprocess.run(["bash", "-euc", "".join(commands)], check=True, cwd=self.folder, env=environment,
-                       stdout=subprocess.DEVNULL, timeout=120)
+                       stdout=subprocess.DEVNULL, timeout=600)
         runs = self.folder / "runs"
         self.out = runs / "small"
         self.expect_same_run(runs / "again")
