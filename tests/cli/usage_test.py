@@ -216,6 +216,14 @@ class Usage(tool.ToolTest):
             self.usage_error("no parameter 'v'", "quantize", "--to", "int8", *arguments)
 
     def test_perceptron(self):
+        self.assertEqual(self.output("perceptron", "--target", "NOR").splitlines(), [
+            "NOR: step(w1 x1 + w2 x2 + b), from zeros, rate 1",
+            "epoch   mistakes     w1     w2      b",
+            "    1          2      0     -1      0",
+            "    2          2     -1     -1      0",
+            "    3          1     -1     -1      1",
+            "    4          0     -1     -1      1",
+            "Learnt: epoch 4 is without a mistake."])
         self.assertIn("Learnt: epoch 6", self.output("perceptron", "--target", "and"))
         self.assertIn("Learnt: epoch 4", self.output("perceptron", "--target", "or"))
         self.assertIn("Never learnt", self.output("perceptron", "--target", "xor"))
