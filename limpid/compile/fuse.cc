@@ -158,7 +158,7 @@ class Fusion {
     return std::any_of(readers.begin(), readers.end(),
                        [&](std::size_t r) { return reads_elsewhere(r, i); });
   }
-  // A step that is gone read a result of a program that it was joined with, as a register.
+  // A step that is gone was joined with the program, and has its result in a register.
   bool reads_elsewhere(std::size_t reader, std::size_t i) const {
     return reader != i && !gone_[reader];
   }

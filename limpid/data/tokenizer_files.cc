@@ -42,7 +42,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-// f(), whose errors then name the path.
+// Calls f. Its errors get the path.
 template <class F>
 auto naming(const fs::path& path, const F& f) {
   try {
@@ -52,7 +52,7 @@ auto naming(const fs::path& path, const F& f) {
   }
 }
 
-// f(text of the file), whose errors then name the file, as those of reading it do.
+// Calls f with the text of the file. Its errors get the path; those of reading have it already.
 template <class F>
 auto of_file(const fs::path& path, const F& f) {
   const Tensor file = read_file(path, kMaxFile);

@@ -133,8 +133,8 @@ TEST(BandsOfRows, LeaveNothingBehind) {
     EXPECT_TRUE(got[o].same_bits(expected[o])) << o << '\n' << executable.plan();
 }
 
-// As the weights exceed a thread's own cache, threads of few rows each would share the columns
-// instead. But in the memory of a band, a row beyond the block is the first of the next value.
+// With weights larger than a thread's own cache, threads share columns where there are few rows.
+// Not here: the memory of a band ends with its block, and the next value begins there.
 TEST(BandsOfRows, OfMoreThanABlockAreSharedByRows) {
   constexpr std::int64_t kSize = 512, kRows = 97;
   const nn::Mlp net = nn::mlp({kSize, kSize, kSize, kSize}, relu);

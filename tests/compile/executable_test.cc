@@ -128,7 +128,7 @@ TEST(Executable, AProductAndWhatFollowsFromIt) {
 }
 
 // Elements that are repeated, and then repeated again in another order.
-// The repetition is a step of its own, for the product; what else reads it joins that step.
+// The product needs the repeated row in memory, so a step writes it. exp joins that step.
 TEST(Executable, AProductOfARepetitionThatIsReadAgain) {
   expect_interpreted(
       trace("f", {{"row", f32({9})}, {"w", f32({9, 5})}}, [](std::span<const Value> in) {

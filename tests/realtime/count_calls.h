@@ -9,6 +9,5 @@ std::size_t allocator_calls();
 // Locking mutexes and reader-writer locks of POSIX, and waiting for its conditions; those of the
 // standard library come through here.
 std::size_t lock_calls();
-// Some of its answers take a system call on some machines; and what asks once, for a static
-// variable, lets other threads wait for the first.
+// sysconf may make a system call. A static variable that it sets makes other threads wait.
 std::size_t sysconf_calls();

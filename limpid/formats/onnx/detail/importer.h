@@ -92,7 +92,7 @@ class Importer {
   bool random_ = false;
 };
 
-// f(), whose errors then name the model's file. Those of reading a file name that file.
+// Calls f. Its errors get the path of the model; kIo has the path of the file that was read.
 template <class F>
 auto naming(const std::filesystem::path& path, const F& f) {
   try {
