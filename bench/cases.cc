@@ -183,9 +183,9 @@ double Case::error(const std::vector<float>& answer, const std::vector<long doub
   return adamw ? std::max(largest / allowed, sum / (1e-4 * way)) : largest / allowed;
 }
 
-std::vector<Case> all_cases() {
+std::vector<Case> all_cases(const std::vector<int>& numbers_of_threads) {
   std::vector<Case> cases;
-  for (const int threads : {1, 2}) {
+  for (const int threads : numbers_of_threads) {
     add_forward_passes(cases, threads);
     add_narrow(cases, threads);
     if (threads == 1) add_products(cases);

@@ -32,6 +32,6 @@ struct Case {
 };
 
 // Ordered by the number of threads, then by table.
-std::vector<Case> all_cases();
+std::vector<Case> all_cases(const std::vector<int>& numbers_of_threads);
 
 }  // namespace bench

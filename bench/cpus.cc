@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -24,11 +25,13 @@ void pin(pid_t thread, int cpu) {
   sched_setaffinity(thread, sizeof set, &set);
 }
 
-void pin_this_and_others() {
+void pin_this_and_others(int threads) {
   static const std::vector<int> cpus = allowed_cpus();
+  const auto used = std::min(cpus.size(), static_cast<std::size_t>(std::max(threads, 2)));
+  std::size_t others = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     const pid_t thread = std::stoi(task.path().filename());
-    pin(thread, thread == gettid() || cpus.size() < 2 ? cpus[0] : cpus[1]);
+    pin(thread, thread == gettid() || used < 2 ? cpus[0] : cpus[1 + others++ % (used - 1)]);
   }
 }
 

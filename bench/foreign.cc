@@ -20,6 +20,11 @@ std::filesystem::path new_folder() {
 std::string source_path(const std::string& name) { return BENCH_SOURCES "/" + name; }
 std::string node_modules() { return BENCH_NODE_MODULES; }
 
+std::string python() {
+  const char* const chosen = std::getenv("LIMPID_BENCH_PYTHON");
+  return chosen ? chosen : "/usr/bin/python3";
+}
+
 Foreign::Foreign(const Process::Options& options) : process_(options), folder_(new_folder()) {}
 
 Foreign::~Foreign() {

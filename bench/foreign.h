@@ -16,6 +16,8 @@ namespace bench {
 // Absolute paths of a file of this folder, and of ONNX Runtime's npm packages in the build.
 std::string source_path(const std::string& name);
 std::string node_modules();
+// The Python interpreter with PyTorch: the environment's LIMPID_BENCH_PYTHON, or Debian's.
+std::string python();
 
 class Foreign {
  public:

@@ -28,7 +28,7 @@ struct Settings {
   std::int64_t batch = 12;
   int rounds = 7;
   double milliseconds = 500;
-  int threads = 1;  // of the profile
+  std::vector<int> threads;
   bool profile = false;
   bool alone = false;
   std::filesystem::path out;
@@ -96,7 +96,7 @@ std::vector<float> first_losses(const lp::Function& step, const Settings& s) {
 
 void show_profile(const Settings& s) {
   const lp::Function step = training_step(s);
-  print_profile(step, first_inputs(step, s), s.rounds, s.threads);
+  print_profile(step, first_inputs(step, s), s.rounds, s.threads.empty() ? 1 : s.threads[0]);
   const auto begin = std::chrono::steady_clock::now();
   const lp::Executable executable = lp::compile(step);
   const std::chrono::duration<double, std::milli> compiling =
@@ -112,7 +112,7 @@ class PyTorch {
   // Starts with the parameters of `step`. Throws if its losses differ.
   PyTorch(const lp::Function& step, const Settings& s, const Machine& machine, int threads)
       : python_({.name = "PyTorch",
-                 .command = {"/usr/bin/python3", source_path("peer_gpt.py")},
+                 .command = {python(), source_path("peer_gpt.py")},
                  .environment = environment(kOpenBlas, machine, threads),
                  .cpu = {}}) {
     const std::string parameters = python_.path("parameters.npz");
@@ -169,7 +169,7 @@ void compare(const Settings& s) {
       {}};
   Json figures = {{"machine", json(machine)}};
   std::string description;
-  for (const int threads : {1, 2}) {
+  for (const int threads : s.threads.empty() ? std::vector{1, 2} : s.threads) {
     if (threads > static_cast<int>(machine.cpus.size())) continue;
     const auto peer = start_peer(step, s, machine, threads);
     if (peer) description = "* " + peer->describe() + "\n";
@@ -205,7 +205,8 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", quick, "3 rounds of 200 ms");
   app.add_flag("--alone", s.alone, "Without PyTorch");
   app.add_flag("--profile", s.profile, "Print the time of every band of the plan instead");
-  app.add_option("--threads", s.threads, "Of the profile")->check(CLI::Range(1, 64));
+  app.add_option("--threads", s.threads, "Numbers of threads: 1 and 2, or 1 for the profile")
+      ->check(CLI::Range(1, 64));
   app.add_option("--out", s.out, "Write gpt.md and gpt.json into this folder");
   CLI11_PARSE(app, argc, argv);
   if (quick) {

@@ -40,6 +40,7 @@ struct Settings {
   double milliseconds = 150;
   bool quick = false;
   std::string only;
+  std::vector<int> threads = {1, 2};
   std::filesystem::path out;
 };
 
@@ -219,7 +220,7 @@ void run(const Settings& settings) {
   long switches = 0;
   double seconds = 0;
   int threads = 0;
-  for (const Case& c : all_cases()) {
+  for (const Case& c : all_cases(settings.threads)) {
     if (static_cast<std::size_t>(c.threads) > machine.cpus.size()) continue;
     if (settings.quick && !c.quick) continue;
     if (c.name().find(settings.only) == std::string::npos) continue;
@@ -300,6 +301,8 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", settings.quick, "3 rounds of 25 ms, without the largest cases");
   app.add_option("--only", settings.only,
                  "Only cases whose name contains this, such as 'Training' or 'b32 t1'");
+  app.add_option("--threads", settings.threads, "Numbers of threads", true)
+      ->check(CLI::Range(1, 64));
   app.add_option("--out", settings.out, "Write compare.md and compare.json into this folder");
   CLI11_PARSE(app, argc, argv);
   if (settings.quick) {

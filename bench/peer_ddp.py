@@ -11,7 +11,7 @@ import time
 
 import torch
 from peer_gpt import Gpt
-from peer_pytorch import blas
+from peer_pytorch import CAN_COMPILE, blas
 from torch import distributed, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
@@ -26,7 +26,7 @@ def mlp(batch):
 
 
 def gpt(batch, vocabulary, context=64):
-    model = Gpt(layers=4, heads=4, width=128, context=context, vocabulary=vocabulary)
+    model = Gpt(layers=4, heads=4, width=128, context=context, vocabulary=vocabulary, fused=CAN_COMPILE)
     texts = [torch.randint(vocabulary, (batch * context + 1,)) for _ in range(8)]
     batches = [(text[:-1].reshape(batch, context), text[1:]) for text in texts]
     return model, torch.optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.01, foreach=True), batches, 1.0

@@ -7,24 +7,24 @@ norm. Executes commands, one per line, from standard input:
                          loads the initial parameters, under Llama's names; answers "loaded PARAMETERS"
     losses N             answers "floats N" and the losses of the first N steps
     time MILLISECONDS    answers "time NANOSECONDS CALLS": the median step
+
+The step is measured in the fastest way that this PyTorch has: attention as products or fused, the network compiled or not.
 """
 
 import platform
-import statistics
 import sys
-import time
 
 import numpy as np
 import torch
-from peer_pytorch import blas
+from peer_pytorch import CAN_COMPILE, blas, fastest, median
 from torch import nn
 from torch.nn import functional
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads, context):
+    def __init__(self, width, heads, context, fused):
         super().__init__()
-        self.heads = heads
+        self.heads, self.fused = heads, fused
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
@@ -40,19 +40,21 @@ class Block(nn.Module):
         length = self.hidden.shape[0]
         heads = self.qkv(self.norm1(x)).view(rows // length, length, 3, self.heads, -1)
         q, k, v = heads.permute(2, 0, 3, 1, 4)
-        scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
-        weights = scores.masked_fill(self.hidden, float("-inf")).softmax(-1)
-        mixed = (weights @ v).transpose(1, 2).reshape(rows, width)
-        x = x + self.out(mixed)
+        if self.fused:
+            mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)
+            mixed = scores.masked_fill(self.hidden, float("-inf")).softmax(-1) @ v
+        x = x + self.out(mixed.transpose(1, 2).reshape(rows, width))
         return x + self.down(functional.gelu(self.up(self.norm2(x))))
 
 
 class Gpt(nn.Module):
-    def __init__(self, layers, heads, width, context, vocabulary):
+    def __init__(self, layers, heads, width, context, vocabulary, fused=False):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Parameter(torch.randn(context, width) * 0.02)
-        self.blocks = nn.Sequential(*(Block(width, heads, context) for _ in range(layers)))
+        self.blocks = nn.Sequential(*(Block(width, heads, context, fused) for _ in range(layers)))
         self.norm = nn.LayerNorm(width)
         nn.init.normal_(self.tokens.weight, std=0.02)
 
@@ -79,34 +81,33 @@ def parameters(file, layers):
 
 
 class Training:
-    def __init__(self, file, layers, heads, width, context, vocabulary, batch, threads):
-        torch.set_num_threads(threads)
-        self.model = Gpt(layers, heads, width, context, vocabulary)
+    def __init__(self, way, file, layers, heads, width, context, vocabulary, batch):
+        self.way = way
+        self.model = Gpt(layers, heads, width, context, vocabulary, fused=way.startswith("fused"))
         missing, strange = self.model.load_state_dict(parameters(file, layers), strict=False)
         assert not strange and all(name.endswith(".hidden") for name in missing), (missing, strange)
+        self.run = torch.compile(self.model) if way.endswith("compiled") else self.model
         text = torch.arange(batch * context + 1) * 31 % vocabulary
         self.ids, self.targets = text[:-1].reshape(batch, context), text[1:].reshape(batch, context)
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, foreach=True
+            self.model.parameters(), lr=1e-3, betas=(0.9, 0.99), weight_decay=0.1, **({"fused": True} if CAN_COMPILE else {"foreach": True})
         )
 
-    def step(self):
+    def call(self):
         self.optimizer.zero_grad(set_to_none=True)
-        logits = self.model(self.ids)
+        logits = self.run(self.ids)
         loss = functional.cross_entropy(logits, self.targets.flatten())
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         return loss
 
-    def time(self, milliseconds):
-        end = time.perf_counter_ns() + milliseconds * 1e6
-        samples = []
-        while len(samples) < 3 or time.perf_counter_ns() < end:
-            begin = time.perf_counter_ns()
-            self.step()
-            samples.append(time.perf_counter_ns() - begin)
-        return statistics.median(samples), len(samples)
+
+def trained(*words):
+    file, *numbers, threads = words
+    torch.set_num_threads(int(threads))
+    ways = ["products"] + ["fused", "fused, compiled"] * CAN_COMPILE
+    return fastest(words, ways, lambda way: Training(way, file, *map(int, numbers)))
 
 
 def main():
@@ -114,16 +115,17 @@ def main():
     for line in sys.stdin:
         verb, *words = line.split()
         if verb == "describe":
-            print(f"PyTorch {torch.__version__}, {blas()}, Python {platform.python_version()}", flush=True)
+            way = f", attention {training.way}" if training and CAN_COMPILE else ""
+            print(f"PyTorch {torch.__version__}{way}, {blas()}, Python {platform.python_version()}", flush=True)
         elif verb == "load":
-            training = Training(words[0], *(int(word) for word in words[1:]))
+            training = trained(*words)
             print("loaded", sum(p.numel() for p in training.model.parameters()), flush=True)
         elif verb == "losses":
-            losses = np.array([training.step().item() for _ in range(int(words[0]))], np.float32)
+            losses = np.array([training.call().item() for _ in range(int(words[0]))], np.float32)
             sys.stdout.buffer.write(f"floats {losses.size}\n".encode() + losses.tobytes())
             sys.stdout.flush()
         elif verb == "time":
-            print("time %.0f %d" % training.time(float(words[0])), flush=True)
+            print("time %.0f %d" % median(training.call, float(words[0])), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 // ONNX Runtime, in the Node process of onnxruntime/subject.js. Each case becomes an ONNX model with
 // the operators of opset 23; ONNX Runtime decides what to fuse.
+#include <algorithm>
+
 #include "bench/cpus.h"
 #include "bench/foreign.h"
 #include "bench/onnx_writer.h"
@@ -123,8 +125,10 @@ class OnnxRuntime : public Subject {
     write(model, {rows, columns}, {rows, out}, "model.onnx");
     std::string line =
         "load " + node_->path("model.onnx") + " " + node_->file("x", std::as_bytes(x));
-    for (const int n : {rows, columns, threads, cpus_.back() == cpus_[0] ? cpus_[0] : cpus_[1]})
-      line += " " + std::to_string(n);
+    for (const int n : {rows, columns, threads}) line += " " + std::to_string(n);
+    // CPUs of the threads other than the calling one, counted from one.
+    for (std::size_t i = 1; i < std::min(cpus_.size(), static_cast<std::size_t>(threads)); ++i)
+      line += (i == 1 ? " " : ";") + std::to_string(cpus_[i] + 1);
     auto y = std::make_shared<std::vector<float>>(node_->process().ask_floats(line));
     y->resize(static_cast<std::size_t>(rows) * static_cast<std::size_t>(out));
     return {[] {}, [y] { return y->data(); }, Foreign::timing(node_)};

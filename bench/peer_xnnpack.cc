@@ -24,7 +24,7 @@ struct Model {
   explicit Model(int threads) {
     if (threads < 2) return;
     pool = pthreadpool_create(static_cast<std::size_t>(threads));
-    pin_this_and_others();
+    pin_this_and_others(threads);
   }
   ~Model() {
     for (const xnn_operator_t op : operators) xnn_delete_operator(op);
@@ -56,7 +56,7 @@ struct Model {
 class Xnnpack : public Subject {
  public:
   Xnnpack() {
-    pin_this_and_others();
+    pin_this_and_others(1);
     must(xnn_initialize(nullptr));
   }
 

@@ -1,7 +1,7 @@
 """Measures training on several processes, and models its cost. SCALE.md has the figures and defines the letters of the model.
 
-`python3 bench/scale.py speed <limpid> [rounds]`: compares 2 ranks with 2 threads, with 2 processes that exchange nothing, and with
-PyTorch's DistributedDataParallel if installed, in turns. Prints medians of the rounds.
+`python3 bench/scale.py speed <limpid> [rounds [ranks]]`: compares 2 ranks, or as many, with as many threads, with as many processes that
+exchange nothing, and with PyTorch's DistributedDataParallel if installed, in turns. Prints medians of the rounds.
 `python3 bench/scale.py exchanges <limpid> <timed_mpi> [rounds]`: the share of a step that each of 2 ranks spends in exchanges;
 timed_mpi is the folder with the module of timed_mpi.cc. Prints medians.
 `python3 bench/scale.py memory <limpid>`: the memory of each of 2 ranks for every kind of data: the peak, and during training.
@@ -32,6 +32,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPEN_MPI = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n"]
 MPICH = ["mpirun.mpich", "-n"]
+# The one with PyTorch, as in foreign.cc.
+PYTHON = os.environ.get("LIMPID_BENCH_PYTHON", "/usr/bin/python3")
 OPEN_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 
 
@@ -80,27 +82,29 @@ def trainings(folder, gpt_batch):
 
 # ---- speed
 
-def by_limpid(launcher):
+def by_limpid(launcher, ranks):
     def run(tool, training, folder):
-        threads = [] if launcher else ["--threads", "2"]
-        speed, parameters, _ = trained(tool, launcher, [*training.cut(training.batch, 2, training.steps), *threads], folder)
+        threads = [] if launcher else ["--threads", ranks]
+        speed, parameters, _ = trained(tool, launcher, [*training.cut(training.batch, ranks, training.steps), *threads], folder)
         return speed, parameters
     return run
 
 
-def by_limpid_alone(tool, training, folder):
-    """Two processes at the same time, each on half of the batch, independent of each other."""
-    half = training.cut(training.batch // 2, 1, training.steps)
-    outs = [folder / str(i) for i in range(2)]
-    processes = [subprocess.Popen(command(tool, ["taskset", "-c", str(i)], half, out), stdout=subprocess.DEVNULL)
-                 for i, out in enumerate(outs)]
-    if any(process.wait() for process in processes):
-        sys.exit("a training failed")
-    logs = [of_log(out) for out in outs]
-    return 2 * min(speed for speed, _ in logs), logs[0][1]
+def by_limpid_alone(ranks):
+    """Processes at the same time, each on its part of the batch, independent of each other."""
+    def run(tool, training, folder):
+        part = training.cut(training.batch // ranks, 1, training.steps)
+        outs = [folder / str(i) for i in range(ranks)]
+        processes = [subprocess.Popen(command(tool, ["taskset", "-c", str(i)], part, out), stdout=subprocess.DEVNULL)
+                     for i, out in enumerate(outs)]
+        if any(process.wait() for process in processes):
+            sys.exit("a training failed")
+        logs = [of_log(out) for out in outs]
+        return ranks * min(speed for speed, _ in logs), logs[0][1]
+    return run
 
 
-def by_pytorch(way):
+def by_pytorch(way, ranks):
     def run(_, training, folder):
         meeting = folder / "meeting"
         meeting.unlink(missing_ok=True)
@@ -109,37 +113,38 @@ def by_pytorch(way):
         environment |= {"OMP_NUM_THREADS": "1", "LD_LIBRARY_PATH": f"{OPEN_BLAS}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
             environment["ATEN_CPU_CAPABILITY"] = "avx512"  # as in peers.cc
-        processes = [subprocess.Popen(["/usr/bin/python3", HERE / "peer_ddp.py", way, str(rank), "2", meeting, training.pytorch,
+        processes = [subprocess.Popen([PYTHON, HERE / "peer_ddp.py", way, str(rank), str(ranks), meeting, training.pytorch,
                                        str(training.batch), str(training.steps)], stdout=subprocess.PIPE, text=True, env=environment)
-                     for rank in range(2)]
+                     for rank in range(ranks)]
         said = [process.communicate()[0] for process in processes]
         if any(process.returncode for process in processes):
             sys.exit("PyTorch failed")
         seconds, parameters, blas = said[0].split(maxsplit=2)
-        if "OpenBLAS for" not in blas:
-            sys.exit("PyTorch has no OpenBLAS (packages-bench.txt)")
+        if not blas.startswith(("OpenBLAS for", "Intel")):
+            sys.exit("PyTorch has neither OpenBLAS (packages-bench.txt) nor MKL")
         return training.batch / float(seconds), int(parameters)
     return run
 
 
 def has_gloo():
     script = "import torch.distributed as d; raise SystemExit(not (d.is_available() and d.is_gloo_available()))"
-    return subprocess.run(["/usr/bin/python3", "-c", script], stderr=subprocess.DEVNULL).returncode == 0
+    return subprocess.run([PYTHON, "-c", script], stderr=subprocess.DEVNULL).returncode == 0
 
 
-def compare_speed(tool, rounds, folder):
-    ours = "2 ranks of 1 thread, Open MPI"
+def compare_speed(tool, rounds, folder, ranks=2):
+    ours = f"{ranks} ranks of 1 thread, Open MPI"
     ways = {
-        ours: by_limpid([*OPEN_MPI, "2"]),
-        "2 ranks of 1 thread, MPICH": by_limpid([*MPICH, "2"]),
-        "1 rank of 2 threads": by_limpid([]),
-        "2 processes alone, half of the batch each": by_limpid_alone,
+        ours: by_limpid([*OPEN_MPI, str(ranks)], ranks),
+        f"{ranks} ranks of 1 thread, MPICH": by_limpid([*MPICH, str(ranks)], ranks),
+        f"1 rank of {ranks} threads": by_limpid([], ranks),
+        f"{ranks} processes alone, a part of the batch each": by_limpid_alone(ranks),
     }
     if has_gloo():
-        ways |= {"PyTorch DDP, Gloo, 2 processes": by_pytorch("ddp"), "PyTorch, 2 processes alone": by_pytorch("alone")}
+        ways |= {f"PyTorch DDP, Gloo, {ranks} processes": by_pytorch("ddp", ranks),
+                 f"PyTorch, {ranks} processes alone": by_pytorch("alone", ranks)}
     else:
         print("PyTorch is left out: no torch.distributed with Gloo\n")
-    for training in trainings(folder, 12):
+    for training in trainings(folder, 12 if 12 % ranks == 0 else 16):
         found = {way: [] for way in ways}
         parameters = set()
         for _ in range(rounds):
@@ -439,12 +444,13 @@ def on_paper(programs):
 
 def main():
     what, *arguments = sys.argv[1:] or ["--help"]
-    modes = {"speed": (compare_speed, 1), "exchanges": (show_exchanges, 2), "ranks": (compare_with_model, 2)}
+    modes = {"speed": (compare_speed, 1, 2), "exchanges": (show_exchanges, 2, 1), "ranks": (compare_with_model, 2, 1)}
     with tempfile.TemporaryDirectory(prefix="limpid-scale-") as name:
         folder = pathlib.Path(name)
-        if what in modes and modes[what][1] <= len(arguments) <= modes[what][1] + 1:
-            show, programs = modes[what]
-            show(*arguments[:programs], int(arguments[programs]) if len(arguments) > programs else 5, folder)
+        if what in modes and modes[what][1] <= len(arguments) <= modes[what][1] + modes[what][2]:
+            show, programs, _ = modes[what]
+            rounds, *ranks = map(int, arguments[programs:] or [5])
+            show(*arguments[:programs], rounds, folder, *ranks)
         elif what == "memory" and len(arguments) == 1:
             show_memory(*arguments, folder)
         elif what == "network" and len(arguments) >= 3:

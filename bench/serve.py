@@ -1,8 +1,9 @@
 """Measures `limpid serve` with serve_client, ONNX Runtime behind Node's HTTP server, and serve_floor; prints tables in Markdown.
 
 usage: serve.py LIMPID SERVE_CLIENT [--seconds S] [--overload-seconds S] [--node-modules DIR] [--only NAME]...
+                [--server-cpus LIST --client-cpus LIST]
 
-serve_floor stands beside SERVE_CLIENT.
+serve_floor stands beside SERVE_CLIENT. With CPUs for each, as taskset takes them, servers and clients do not compete for time.
 """
 
 import argparse
@@ -76,20 +77,21 @@ class Resident:
 class Bench:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
+        self.on_server, self.on_client = (["taskset", "--cpu-list", cpus] if cpus else [] for cpus in (options.server_cpus, options.client_cpus))
         self.seconds = options.seconds
 
     def limpid(self, *arguments):
         subprocess.run([self.options.limpid, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
     def serve(self, *arguments, on=()):
-        return Server([*on, self.options.limpid, "serve", *arguments, "--port", 0])
+        return Server([*(on or self.on_server), self.options.limpid, "serve", *arguments, "--port", 0])
 
     def floor(self, on=()):
         """A server that waits 10 us for each request instead of computing: about the time that limpid serve takes for the first network."""
-        return Server([*on, pathlib.Path(self.options.client).with_name("serve_floor"), "--microseconds", 10])
+        return Server([*(on or self.on_server), pathlib.Path(self.options.client).with_name("serve_floor"), "--microseconds", 10])
 
     def ask(self, server, body, *more, path="/v2/models/net/infer", headers=(), on=(), seconds=None):
-        command = [*on, self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", seconds or self.seconds, *more]
+        command = [*(on or self.on_client), self.options.client, "--port", server.port, "--path", path, "--body", body, "--seconds", seconds or self.seconds, *more]
         for header in headers:
             command += ["--header", header]
         return json.loads(subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE).stdout)
@@ -132,7 +134,7 @@ class Bench:
         servers = (("limpid serve", [self.options.limpid, "serve", self.net, "--port", 0], "/v2/models/net/infer"),
                    ("Node's http, ONNX Runtime", ["node", HERE / "onnxruntime/server.js", self.folder / "net.onnx", 1], "/"))
         for name, command, path in servers:
-            with Server(command, env={**os.environ, "NODE_PATH": str(modules)}) as server:
+            with Server([*self.on_server, *command], env={**os.environ, "NODE_PATH": str(modules)}) as server:
                 for connections in (1, 64):
                     found = self.ask(server, self.json_body, "--connections", connections, path=path)
                     rows.append((name, connections, found["per_second"], *times(found["answered"])))
@@ -152,6 +154,8 @@ class Bench:
                                                   ("the same, a CPU each", large, [*alone, "0"], [*alone, "1"]),
                                                   ("serve_floor", None, (), ()),
                                                   ("the same, a CPU each", None, [*alone, "0"], [*alone, "1"])):
+            if on_server and self.on_server:
+                continue
             with self.serve(f"net={model}", "--max-queue", 64, on=on_server) if model else self.floor(on_server) as server:
                 options = {"headers": self.binary, "on": on_client}
                 capacity = self.ask(server, self.binary_body, "--connections", 64, **options)["per_second"]
@@ -246,7 +250,7 @@ class Bench:
         body = self.folder / "completion.json"
         body.write_text(json.dumps({"model": "llama", "prompt": "the quick brown",
                                     "max_tokens": 128, "seed": 1, "stream": True}))
-        with self.serve(folder, "--threads", os.cpu_count(), "--max-texts", 8) as server:
+        with self.serve(folder, *(() if self.on_server else ("--threads", os.cpu_count())), "--max-texts", 8) as server:
             for streams in (1, 2, 4, 8):
                 begin, written = time.monotonic(), tokens_of(server)
                 found = self.ask(server, body, "--tokens", 128, "--connections", streams, "--warm-up", 0, path="/v1/completions")
@@ -288,6 +292,8 @@ def main():
     parser.add_argument("--overload-seconds", type=float, default=60)
     parser.add_argument("--node-modules")
     parser.add_argument("--only", action="append")
+    parser.add_argument("--server-cpus")
+    parser.add_argument("--client-cpus")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="limpid-bench-") as folder:
         bench = Bench(options, pathlib.Path(folder))

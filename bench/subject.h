@@ -68,8 +68,8 @@ struct TrainingTask {
 };
 
 // Everything that can be done ahead (packing, planning, allocation) belongs into forward() and
-// training(), which are not timed. `threads` is 1 or 2, including the calling thread, which runs on
-// the first CPU that the process may use; the other thread runs on the second. Spans stay valid as
+// training(), which are not timed. `threads` includes the calling thread, which runs on the first
+// CPU that the process may use; the other threads run on those that follow. Spans stay valid as
 // long as the results live.
 class Subject {
  public:

@@ -1,8 +1,9 @@
 // ONNX Runtime inside Node, for peer_onnxruntime.cc. Executes commands, one per line, from standard input:
 //   describe IDENTITY        answers with one line; IDENTITY is a model that returns its input (1, 1) as y
-//   load MODEL INPUT ROWS COLUMNS THREADS CPU
+//   load MODEL INPUT ROWS COLUMNS THREADS [CPUS]
 //                            loads a model of x (ROWS, COLUMNS) to y, and the numbers of x, runs once, answers
-//                            "floats N" and the first numbers of y; a second thread runs on CPU
+//                            "floats N" and the first numbers of y; CPUS has one for each thread but the calling
+//                            one, counted from one, between semicolons
 //   time MILLISECONDS        answers "time NANOSECONDS CALLS 0": the median call minus the time of a call of IDENTITY,
 //                            measured in turns; 0 if most of the time is that of IDENTITY
 // Every model has a second result, z (1). Timed calls request only z: the whole model is computed, but Node does not
@@ -18,15 +19,14 @@ const kMostAnswered = 1 << 18; // as in subject_main.cc
 
 const now = () => Number(process.hrtime.bigint());
 
-function sessionOf(model, threads, cpu) {
+function sessionOf(model, threads, cpus) {
   const options = {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
   };
-  // CPUs are counted from one; only for the threads other than the calling one.
-  if (threads > 1) options.extra = { session: { intra_op_thread_affinities: String(cpu + 1) } };
+  if (cpus) options.extra = { session: { intra_op_thread_affinities: cpus } };
   const session = new binding.InferenceSession();
   session.loadModel(model, options);
   return session;
@@ -73,13 +73,13 @@ let call = null;
 
 function obey(words) {
   if (words[0] === 'describe') {
-    identity = timedCallOf(sessionOf(words[1], 1, 0), tensorOf(new Float32Array(1), 1, 1));
+    identity = timedCallOf(sessionOf(words[1], 1), tensorOf(new Float32Array(1), 1, 1));
     const cost = (timeOf(identity, 300).nanoseconds / 1e3).toFixed(1);
     write(Buffer.from(`ONNX Runtime ${version} in Node ${process.versions.node}, less about ${cost} us a call\n`));
   } else if (words[0] === 'load') {
-    const [rows, columns, threads, cpu] = words.slice(3).map(Number);
+    const [rows, columns, threads] = words.slice(3, 6).map(Number);
     if (session) session.dispose();
-    session = sessionOf(words[1], threads, cpu);
+    session = sessionOf(words[1], threads, words[6]);
     const input = fs.readFileSync(words[2]);
     const x = tensorOf(new Float32Array(input.buffer.slice(input.byteOffset, input.byteOffset + input.length)), rows, columns);
     call = timedCallOf(session, x);
