@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
   app.add_flag("--quick", settings.quick, "3 rounds of 25 ms, without the largest cases");
   app.add_option("--only", settings.only,
                  "Only cases whose name contains this, such as 'Training' or 'b32 t1'");
-  app.add_option("--threads", settings.threads, "Numbers of threads", true)
+  app.add_option("--threads", settings.threads, "Numbers of threads: 1 and 2")
       ->check(CLI::Range(1, 64));
   app.add_option("--out", settings.out, "Write compare.md and compare.json into this folder");
   CLI11_PARSE(app, argc, argv);
