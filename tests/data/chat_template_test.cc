@@ -439,6 +439,23 @@ TEST(ChatTemplate, TextIsCountedWhereverItIsJoinedOrNamed) {
   std::string calls;
   for (int i = 0; i < 40; ++i) calls += "{% set x = f() %}";
   refused("{% macro f() %}{{ text }}{% endmacro %}" + calls, "the text is too long");
+  // What is written after a macro is not.
+  std::string fewer, written;
+  for (int i = 0; i < 28; ++i) fewer += "{% set x = f() %}";
+  for (int i = 0; i < 7; ++i) written += "{{ text }}";
+  EXPECT_EQ(
+      ChatTemplate("{% macro f() %}{{ text }}{% endmacro %}" + fewer + written).render(of).size(),
+      7 * of.at("text").as_string().size());
+  // So are the blanks of its lines in JSON.
+  Json deep = Json::array();
+  for (int i = 0; i < 125'000; ++i) deep.push_back(0);
+  for (int i = 0; i < 20; ++i) {
+    Json outer = Json::array();
+    outer.push_back(std::move(deep));
+    deep = std::move(outer);
+  }
+  of["deep"] = std::move(deep);
+  refused("{{ deep | tojson(indent=16) | length }}", "the text is too long");
   refused("{{ long[0:1] }}", "a slice of a string this long");
 }
 
