@@ -156,6 +156,7 @@ TEST(Operands, OfRowsByNumber) {
                   {1, {kI32, {3, 4}}},
                   {1, {kI32, {}}},
                   {1, {kF32, {2, 4}}}});
+  expect_refused(op::gather, each, {{kF32, {0, 5, 3}}, {kI32, {0, 4}}}, {{0, {kF32, {}}}});
   expect_refused(op::scatter_add, {{"batch", std::int64_t{1}}, {"size", std::int64_t{5}}},
                  {{kI64, {2, 4}}, {kF32, {2, 4, 3}}},
                  {{0, {kI64, {2, 5}}},
