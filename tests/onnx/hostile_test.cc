@@ -43,6 +43,16 @@ namespace {
   return model;
 }
 
+TEST(Hostile, FieldsHaveNumbersOfTheFormat) {
+  const auto refused = [](std::initializer_list<int> values, std::string_view message) {
+    Bytes bytes;
+    for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+    expect_error(ErrorCode::kFormat, std::string(message), [&] { onnx::parse_onnx(bytes); });
+  };
+  refused({0, 0}, "invalid field 0");
+  refused({0x88, 0x80, 0x80, 0x80, 0x10, 0}, "invalid field 536870913");
+}
+
 TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
   const Bytes bytes = bytes_of_model(rich_model());
   EXPECT_NO_THROW(onnx::parse_onnx(bytes));

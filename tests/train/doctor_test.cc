@@ -624,6 +624,10 @@ TEST(Doctor, AGradientExplodesAboveAHundredTimesItsWeights) {
   EXPECT_FALSE(checked(log, "exploding_gradient"));
   log.probes = {{0, {layer_of("layers.0", 2, 201, 1)}}};
   EXPECT_TRUE(checked(log, "exploding_gradient"));
+  // By the median of the probes.
+  log.probes.push_back({1, {layer_of("layers.0", 2, 1, 1)}});
+  log.probes.push_back({2, {layer_of("layers.0", 2, 1, 1)}});
+  EXPECT_FALSE(checked(log, "exploding_gradient"));
 }
 
 // By the median of the probes of the layer where it is worst.
