@@ -200,16 +200,18 @@ const failed = await paths({
     await runs('none');
   },
   'runs are followed while the page is in sight': async () => {
+    const asked = [];
+    const keep = (r) => r.url().includes('/api/run/') && asked.push(new URL(r.url()).pathname);
+    page.on('request', keep);
     await page.to('training?runs=r0');
     await row('a').locator('td[title]').waitFor();
+    await until(() => assert.equal(asked.at(-1), '/api/run/events'));
+    asked.length = 0;
     const turned = (hidden) =>
       page.evaluate((value) => {
         Object.defineProperty(document, 'hidden', { value, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));
       }, hidden);
-    const asked = [];
-    const keep = (r) => r.url().includes('/api/run/') && asked.push(new URL(r.url()).pathname);
-    page.on('request', keep);
     await turned(true);
     await page.evaluate(() => document.hidden);
     assert.deepEqual(asked, [], 'nothing while it is hidden');
