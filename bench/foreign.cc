@@ -22,7 +22,7 @@ std::string node_modules() { return BENCH_NODE_MODULES; }
 
 std::string python() {
   const char* const chosen = std::getenv("LIMPID_BENCH_PYTHON");
-  return chosen ? chosen : "/usr/bin/python3";
+  return chosen && *chosen ? chosen : "/usr/bin/python3";
 }
 
 Foreign::Foreign(const Process::Options& options) : process_(options), folder_(new_folder()) {}

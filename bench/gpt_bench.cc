@@ -169,10 +169,8 @@ void compare(const Settings& s) {
       {}};
   Json figures = {{"machine", json(machine)}};
   std::string description;
-  for (const int threads : s.threads.empty() ? std::vector{1, 2} : s.threads) {
-    if (threads > static_cast<int>(machine.cpus.size())) continue;
+  for (const int threads : numbers_of_threads(s.threads, machine)) {
     const auto peer = start_peer(step, s, machine, threads);
-    if (peer) description = "* " + peer->describe() + "\n";
     std::vector<double> ours, theirs;
     for (int round = 0; round < s.rounds; ++round) {
       Prepared prepared(step, threads, first_inputs(step, s));
@@ -180,6 +178,7 @@ void compare(const Settings& s) {
       if (peer) theirs.push_back(peer->milliseconds(s.milliseconds));
     }
     const std::string name = fmt::format("{} thread{}", threads, threads > 1 ? "s" : "");
+    if (peer) description += fmt::format("* {}: {}\n", name, peer->describe());
     figures[name] = {{"limpid", ours}, {"PyTorch", theirs}};
     table.add(name, {fmt::format("{:.2f}", median(ours)),
                      peer ? fmt::format("{:.2f}", median(theirs)) : "",

@@ -40,7 +40,7 @@ struct Settings {
   double milliseconds = 150;
   bool quick = false;
   std::string only;
-  std::vector<int> threads = {1, 2};
+  std::vector<int> threads;
   std::filesystem::path out;
 };
 
@@ -220,8 +220,7 @@ void run(const Settings& settings) {
   long switches = 0;
   double seconds = 0;
   int threads = 0;
-  for (const Case& c : all_cases(settings.threads)) {
-    if (static_cast<std::size_t>(c.threads) > machine.cpus.size()) continue;
+  for (const Case& c : all_cases(numbers_of_threads(settings.threads, machine))) {
     if (settings.quick && !c.quick) continue;
     if (c.name().find(settings.only) == std::string::npos) continue;
     if (threads != c.threads) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <stdexcept>
 #include <utility>
 
 #include "bench/cpus.h"
@@ -49,6 +50,16 @@ Machine this_machine() {
   machine.flags = LIMPID_FLAGS;
 #endif
   return machine;
+}
+
+std::vector<int> numbers_of_threads(const std::vector<int>& asked, const Machine& machine) {
+  const int most = static_cast<int>(machine.cpus.size());
+  if (asked.empty()) return most < 2 ? std::vector{1} : std::vector{1, 2};
+  for (const int threads : asked)
+    if (threads > most)
+      throw std::runtime_error("--threads: expected at most " + std::to_string(most) +
+                               ", the number of CPUs, got " + std::to_string(threads));
+  return asked;
 }
 
 }  // namespace bench

@@ -18,4 +18,8 @@ struct Machine {
 
 Machine this_machine();
 
+// The numbers of threads to measure: those asked for, or 1 and 2 as far as there are CPUs. Throws
+// std::runtime_error if there are fewer CPUs than asked for.
+std::vector<int> numbers_of_threads(const std::vector<int>& asked, const Machine& machine);
+
 }  // namespace bench

@@ -33,7 +33,7 @@ ENVIRONMENT = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_RO
 OPEN_MPI = ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-n"]
 MPICH = ["mpirun.mpich", "-n"]
 # The one with PyTorch, as in foreign.cc.
-PYTHON = os.environ.get("LIMPID_BENCH_PYTHON", "/usr/bin/python3")
+PYTHON = os.environ.get("LIMPID_BENCH_PYTHON") or "/usr/bin/python3"
 OPEN_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 
 
@@ -132,6 +132,9 @@ def has_gloo():
 
 
 def compare_speed(tool, rounds, folder, ranks=2):
+    cpus = len(os.sched_getaffinity(0))
+    if ranks not in (2, 4, 8, 16) or ranks > cpus:
+        sys.exit(f"scale.py: expected 2, 4, 8 or 16 ranks, at most one for each of {cpus} CPUs, got {ranks}")
     ours = f"{ranks} ranks of 1 thread, Open MPI"
     ways = {
         ours: by_limpid([*OPEN_MPI, str(ranks)], ranks),

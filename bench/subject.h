@@ -68,9 +68,9 @@ struct TrainingTask {
 };
 
 // Everything that can be done ahead (packing, planning, allocation) belongs into forward() and
-// training(), which are not timed. `threads` includes the calling thread, which runs on the first
-// CPU that the process may use; the other threads run on those that follow. Spans stay valid as
-// long as the results live.
+// training(), which are not timed. `threads` includes the calling thread. Every thread has a CPU:
+// the calling thread has the first that the process may use, the others have the next. Spans stay
+// valid as long as the results live.
 class Subject {
  public:
   virtual ~Subject() = default;

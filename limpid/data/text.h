@@ -28,8 +28,8 @@ TextFile open_text(const std::filesystem::path& path);
 // kFormat if it is empty.
 std::string load_bytes(const std::filesystem::path& path);
 
-// The text of a file, without a byte order mark. Throws as load_bytes does. If the text is not
-// UTF-8, throws kFormat, with the line and the byte.
+// The text of a file, without a byte order mark. Errors: those of load_bytes; kFormat, with the
+// line and the byte, if the text is not UTF-8.
 std::string load_text(const std::filesystem::path& path);
 
 // The lines, without their ends (LF or CR LF). A newline at the end of the text does not start

@@ -52,7 +52,7 @@ auto naming(const fs::path& path, const F& f) {
   }
 }
 
-// Calls f with the text of the file. Its errors get the path; those of reading have it already.
+// Calls f with the text of the file. Errors of f get the path; errors of reading have it.
 template <class F>
 auto of_file(const fs::path& path, const F& f) {
   const Tensor file = read_file(path, kMaxFile);

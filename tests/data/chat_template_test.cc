@@ -447,7 +447,7 @@ TEST(ChatTemplate, TextIsCountedWhereverItIsJoinedOrNamed) {
   EXPECT_EQ(
       ChatTemplate("{% macro f() %}{{ text }}{% endmacro %}" + fewer + written).render(of).size(),
       7 * of.at("text").as_string().size());
-  // So are the blanks of its lines in JSON.
+  // The blanks of JSON with indents are.
   Json deep = Json::array();
   for (int i = 0; i < 125'000; ++i) deep.push_back(0);
   for (int i = 0; i < 20; ++i) {

@@ -445,6 +445,8 @@ TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   EXPECT_EQ(net.context, window_options_of(c).context);
   EXPECT_EQ(window_options_of({}).context, 8);
   EXPECT_FALSE(window_options_of({}).every_token);
+  config.embedding.reset();
+  EXPECT_EQ(char_lm_of(complete(config, data)).embedding, nn::CharLm{}.embedding);
 
   config.norm = "batch";
   expect_refused(config, data, "model.norm");
