@@ -1,17 +1,18 @@
 """docs/adding.md: every patch applies, touches as many files as its section says, and those followed by a program build and run.
 
-usage: adding_test.py SOURCE COMMANDS [LIBRARY...]
+usage: adding_test.py SOURCE COMMANDS LAUNCHER [LIBRARY...]
 
-Only the files that a patch touches are copied; the rest is the library as it was built, COMMANDS its compile_commands.json.
+Only the files that a patch touches are copied; the rest is the library as it was built, COMMANDS its compile_commands.json. LAUNCHER, if
+not empty, runs the compiler: a cache.
 """
 
 import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import pages
@@ -32,9 +33,10 @@ class Adding(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        # Always the same, so that a compiler cache knows what is in it.
+        self.folder = pathlib.Path("adding", self._testMethodName).absolute()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
 
     def patched(self, patch):
         """A folder with the files of a patch, patched."""
@@ -56,7 +58,7 @@ class Adding(unittest.TestCase):
             at = flags.index("-include")
             del flags[at:at + 2]
         end = flags.index("-o")
-        run([flags[0], f"-I{copy}", *flags[1:end], f"-I{SOURCE}", "-o", output, "-c", source])
+        run([*LAUNCHER, flags[0], f"-I{copy}", *flags[1:end], f"-I{SOURCE}", "-o", output, "-c", source])
         return [f for f in flags[:end] if not f.startswith("-I")]
 
     def program(self, copy, patch, code):
@@ -103,6 +105,7 @@ def add_tests():
 
 if __name__ == "__main__":
     SOURCE, COMMANDS = map(pathlib.Path, sys.argv[1:3])
-    LIBRARIES = sys.argv[3:]
+    LAUNCHER = shlex.split(sys.argv[3])
+    LIBRARIES = sys.argv[4:]
     add_tests()
     unittest.main(argv=sys.argv[:1])

@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.22)
 
 function(compile flag)
-  execute_process(COMMAND ${CXX} -std=c++20 -fsyntax-only ${flag} -I ${INCLUDE} ${SOURCE}
+  execute_process(COMMAND ${CXX} -std=c++20 -fsyntax-only -Wfatal-errors ${flag} -I ${INCLUDE} ${SOURCE}
                   RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
   set(status ${status} PARENT_SCOPE)
   set(out "${out}" PARENT_SCOPE)
