@@ -212,6 +212,10 @@ Function Builder::finish(std::span<const Value> outputs, std::vector<std::string
   if (!place_)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("function '{}' is already complete", parts_.name));
+  if (!output_names.empty() && output_names.size() != outputs.size())
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("function '{}': expected a name for each of its {} outputs, got {}",
+                            parts_.name, outputs.size(), output_names.size()));
   output_names.resize(outputs.size());
   std::vector<ValueId> ids;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -199,6 +199,12 @@ TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {
               b.input("late", {Dtype::kF32, {2}});
             }),
             "function 'f': input 'late' is added after an op");
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"y"}, {"y", "x", "z"}})
+    EXPECT_EQ(complaint_of([&] {
+                b.finish(std::vector<Value>{y, x}, names);
+              }),
+              "function 'f': expected a name for each of its 2 outputs, got " +
+                  std::to_string(names.size()));
   const Function f = b.finish(std::vector<Value>{y});
   EXPECT_EQ(f.inputs().size(), 1u);
   EXPECT_EQ(complaint_of([&] { b.finish(std::vector<Value>{}); }),
