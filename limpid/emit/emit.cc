@@ -132,7 +132,7 @@ class Writer {
   const Buffer& buffer(BufferId id) const { return program_.buffers[static_cast<std::size_t>(id)]; }
 
   void find_parameters(const Params& params) {
-    emit::Names names({"run", "workspace", "Workspace", "detail", options_.namespace_name});
+    emit::Names names({"run", "workspace", "Workspace", "detail", "mode", options_.namespace_name});
     for (const Input& input : function_.inputs())
       if (!params.find(input.name))
         parameters_.push_back({names.unique(input.name, "x"), input.name, input.type, false});

@@ -193,6 +193,15 @@ Case wide_case() {
   return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
 }
 
+// So little that a compiler may keep all of it in registers; main.cc calls it so.
+Case scalar_case() {
+  const Function f = trace(
+      "scalar", {{"x", {Dtype::kF32, {1}}}},
+      [](std::span<const Value> in) { return std::vector<Value>{in[0] / 3.0 + in[0] * in[0]}; },
+      {"y"});
+  return model_case("scalar", f, {});
+}
+
 // Names with non-ASCII letters, and names that would end a comment or change the direction of text.
 // Each input has its own value, so results show which is which.
 Case names_case() {
@@ -206,7 +215,8 @@ Case names_case() {
                                "x",
                                "a\xe2\x80\xa8#error",
                                "what?\?/",
-                               "é́"};
+                               "é́",
+                               "mode"};
   std::vector<Input> inputs;
   for (const std::string& name : names) inputs.push_back({name, type});
   const Function f = trace("größen \xe2\x80\xae", inputs,
@@ -261,6 +271,7 @@ std::vector<Case> network_cases() {
   cases.push_back(quantized_case("int8", Dtype::kI8));
   cases.push_back(training_case());
   cases.push_back(wide_case());
+  cases.push_back(scalar_case());
   cases.push_back(names_case());
   for (std::uint64_t i = 0; i < 4; ++i)
     cases.push_back(

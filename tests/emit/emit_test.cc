@@ -55,6 +55,9 @@ TEST(Emit, MakesNamesThatCppTakes) {
   EXPECT_EQ(declared("x", "x"), "const float* x, float* x_2");
   EXPECT_EQ(declared("0", "float"), "const float* x0, float* outfloat");
   EXPECT_EQ(declared("\xc3\xa4\n#error", "run"), "const float* error, float* run_2");
+  EXPECT_EQ(declared("mode", "workspace"), "const float* mode_2, float* workspace_2");
+  // A macro of GNU's C++, and a word of C++20.
+  EXPECT_EQ(declared("linux", "requires"), "const float* xlinux, float* outrequires");
   EXPECT_EQ(declared("or", "or_eq"), "const float* x, float* outor_eq");  // xor is no name, either
   EXPECT_EQ(declared("a.", "a/"), "const float* a_, float* a_2");
 }

@@ -38,7 +38,8 @@ std::string_view cpp_type(Dtype dtype) {
   return kTypes[static_cast<std::size_t>(dtype)];
 }
 
-// Calls run() of one case through type-erased pointers, and describes the case.
+// Calls run() of one case through type-erased pointers, and describes the case. A program may
+// include a header twice.
 std::string caller_text(const Case& c, const Function& bound) {
   std::string arguments;
   std::string inputs;
@@ -55,7 +56,8 @@ std::string caller_text(const Case& c, const Function& bound) {
   for (std::size_t o = 0; o < bound.outputs().size(); ++o)
     add(bound.type(bound.outputs()[o].value), outputs, "out", o, "");
   return fmt::format(
-      "#include \"{0}.h\"\n#include \"cases.h\"\n"
+      "#include \"{0}.h\"\n#include \"{0}.h\"\n#include \"cases.h\"\n"
+      "static_assert(alignof({0}::Workspace) == 64, \"buffers begin where cache lines do\");\n"
       "static {0}::Workspace workspace;\n"
       "static void run(const void* const* in, void* const* out) {{\n"
       "  static_cast<void>(in);\n  {0}::run({1}workspace);\n}}\n"
