@@ -58,8 +58,14 @@ void Generation::append(std::int32_t token) {
   const std::size_t kept = std::max<std::size_t>(1, capacity_ / 2) - 1;
   std::vector<std::int32_t> half(all.end() - static_cast<std::ptrdiff_t>(kept), all.end());
   half.push_back(token);
+  const std::vector<std::int32_t> whole(all.begin(), all.end());
   sequence_.truncate(0);
-  sequence_.append(half);
+  try {
+    sequence_.append(half);
+  } catch (const Error&) {
+    sequence_.append(whole);
+    throw;
+  }
 }
 
 }  // namespace limpid::nn

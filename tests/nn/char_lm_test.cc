@@ -80,6 +80,12 @@ TEST(CharLm, RefusesSizesThatDoNotFit) {
     EXPECT_THROW(net.init(Key(0)), Error);
     EXPECT_THROW(net.function(), Error);
   }
+  try {
+    CharLm{5, 3, 2, Mlp{{7, 4}}}.function();
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "charlm: the layers are 7-4, expected 3 embeddings of 2 to 5");
+  }
 }
 
 }  // namespace

@@ -104,7 +104,20 @@ TEST(Generation, GoesOnFromAppendedTokensAsFromAPrompt) {
   };
   EXPECT_EQ(logits(appended), logits(whole));
   EXPECT_EQ(drawn(m, appended, 4), drawn(m, whole, 4));
-  EXPECT_THROW(appended.append(11), Error);
+}
+
+// A full sequence, too, which drops its older half for a token that it takes.
+TEST(Generation, KeepsItsTokensIfItRefusesOne) {
+  const Generation::Options options{.key = Key(5)};
+  for (const Ids& prompt : {Ids{1}, Ids{1, 2, 3, 4, 5, 6, 7, 8}}) {
+    LanguageModel m = model(2);
+    Generation tried(m, prompt, options), untried(m, prompt, options);
+    m.step();
+    for (const std::int32_t token : {-1, 11}) EXPECT_THROW(tried.append(token), Error);
+    m.step();
+    ASSERT_TRUE(tried.ready());
+    EXPECT_EQ(drawn(m, tried, 4), drawn(m, untried, 4));
+  }
 }
 
 TEST(Generation, DoesNotDependOnOthers) {

@@ -144,6 +144,7 @@ TEST(Gpt, GivesTheLogitsOfEveryTokenThatItReadsIntoACache) {
             << net.config() << " at " << first;
     }
   }
+  EXPECT_EQ(small_nets()[0].caches({}).front().type.shape.back(), 9);  // the context
   for (const Gpt::Chunk& chunk :
        {Gpt::Chunk{.sequences = 0}, Gpt::Chunk{.length = 0}, Gpt::Chunk{.capacity = -1}})
     EXPECT_THROW(small_nets()[0].cached_function(chunk), Error);
@@ -221,8 +222,9 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
     EXPECT_THROW(net.init(Key(0)), Error);
     EXPECT_THROW(net.function(), Error);
   }
-  for (const Gpt& net : {Gpt{.vocabulary = 5, .kv_heads = -1}, Gpt{.vocabulary = 5, .norm_eps = 0},
-                         Gpt{.vocabulary = 5, .dropout = -0.5}})
+  for (const Gpt& net :
+       {Gpt{.vocabulary = 5, .heads = 0}, Gpt{.vocabulary = 5, .kv_heads = -1},
+        Gpt{.vocabulary = 5, .norm_eps = 0}, Gpt{.vocabulary = 5, .dropout = -0.5}})
     EXPECT_THROW(net.check(), Error) << net.config();
   EXPECT_THROW(Gpt{.vocabulary = 5}.function(65), Error);
   // Rotary positions have no table that would end.

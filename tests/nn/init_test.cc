@@ -127,7 +127,7 @@ TEST(Init, DependsOnTheKeyAlone) {
   const Init he = kaiming_normal(1.5);
   EXPECT_TRUE(he(Key(3), {64, 32}).same_bits(he(Key(3), {64, 32})));
   EXPECT_FALSE(he(Key(3), {64, 32}).same_bits(he(Key(4), {64, 32})));
-  EXPECT_THROW(he(Key(3), {64}), Error);
+  for (const Init& init : {he, orthogonal()}) EXPECT_THROW(init(Key(3), {64}), Error);
   EXPECT_THROW(init_from_name("hope", 1), Error);
 }
 
@@ -175,6 +175,11 @@ TEST(Mlp, ConfigurationReadsBack) {
   const Mlp back = Mlp::from_config(net.config());
   EXPECT_EQ(back.config(), net.config());
   EXPECT_EQ(back.function(), net.function());
+  // That of an older version says nothing of norms.
+  EXPECT_EQ(Mlp::from_config(R"({"model":"mlp","sizes":[5,4,3],"activation":"gelu",)"
+                             R"("dropout":0.25,"init":"he"})")
+                .config(),
+            mlp({5, 4, 3}, gelu, 0.25).config());
   for (const char* broken :
        {"", "{}", "[1]", "{\"model\":\"cnn\"}",
         R"({"model":"mlp","sizes":[3],"activation":"relu","dropout":0,"init":"he"})",
@@ -186,6 +191,12 @@ TEST(Mlp, ConfigurationReadsBack) {
         R"({"model":"mlp","sizes":"3","activation":"relu","dropout":0,"init":"he"})",
         R"({"model":"mlp","sizes":[3,1],"activation":"what","dropout":0,"init":"he"})"})
     EXPECT_THROW(Mlp::from_config(broken), Error) << broken;
+  for (const char* broken : {"", R"({"model":"mlp"})"}) try {
+      Mlp::from_config(broken);
+      ADD_FAILURE() << broken;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kParse) << broken;
+    }
 }
 
 }  // namespace

@@ -419,6 +419,29 @@ TEST(LanguageModel, HoldsTheWorkspacesOfAllItsPasses) {
   expect_sum(char_lm());
 }
 
+// A matrix in the order in which it is read takes the place of the one that was given.
+TEST(LanguageModel, KeepsNoMatrixTwice) {
+  const Gpt net = language_nets().front();
+  std::weak_ptr<const void> given;
+  std::optional<LanguageModel> model;
+  {
+    const Params params = net.init(Key(0));
+    given = params.at("layers.0.mlp.up_proj.weight").owner();
+    model.emplace(net, params, LanguageModel::Options{});
+  }
+  EXPECT_FALSE(given.expired());
+  model->prepare();
+  EXPECT_TRUE(given.expired());
+}
+
+// Not those of more sequences than there may be.
+TEST(LanguageModel, OfOneSequenceIsPreparedForThatAlone) {
+  const CharLm net = char_lm();
+  LanguageModel model(net, net.init(Key(0)), {.sequences = 1});
+  model.prepare();
+  EXPECT_EQ(model.bytes().workspaces, workspaces_after(net, {1}));
+}
+
 TEST(LanguageModel, OfAWindowIsPreparedToo) {
   const CharLm net = char_lm();
   const Params params = net.init(Key(0));

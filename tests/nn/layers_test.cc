@@ -21,6 +21,7 @@
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/of_code.h"
 #include "limpid/transforms/simplify.h"
 
 namespace limpid::nn {
@@ -339,6 +340,29 @@ TEST(MultiHeadAttention, HasBiasesOrNone) {
   // Biases are zero at first.
   const Tensor x = normal(1)(Key(2), {5, 8});
   EXPECT_TRUE(run(plain, x).same_bits(run(biased, x)));
+}
+
+// Here the queries have the number in their function that the memory has in the function around.
+TEST(MultiHeadAttention, AttendsToAMemoryOfTheFunctionAround) {
+  const MultiHeadAttention net{.features = 8, .heads = 2};
+  const Params params = net.init(Key(1));
+  const auto run_with = [&](const auto& attend) {
+    std::vector<Tensor> values{normal(1)(Key(2), {5, 8}), normal(1)(Key(3), {3, 5, 8})};
+    std::vector<Input> inputs{{"memory", values[0].type()}, {"batch", values[1].type()}};
+    for (const Input& input : inputs_of(params)) inputs.push_back(input);
+    for (const Tensor& value : params.values()) values.push_back(value);
+    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+      return std::vector<Value>{attend(args_of(params, in.subspan(2)), in[0], in[1])};
+    });
+    return interpret(f, values)[0];
+  };
+  const Tensor one_by_one = run_with([&](const Args& p, Value memory, Value batch) {
+    return vmap([&](Value x) { return net.attend(p, x, memory, {}); })(batch);
+  });
+  const Tensor together = run_with([&](const Args& p, Value memory, Value batch) {
+    return net.attend(p, batch, broadcast(memory, batch.shape()), {});
+  });
+  EXPECT_TRUE(one_by_one.same_bits(together));
 }
 
 TEST(MultiHeadAttention, RefusesNoHeadsAndNoSequence) {

@@ -111,6 +111,12 @@ TEST(Sampling, RefusesWhatIsNoChoice) {
   refuses({0, std::nanf("")}, {});
   refuses({0, kInfinity}, {});
   refuses({-kInfinity, -kInfinity}, {});
+  try {
+    sample(std::vector<float>{0, kInfinity, 0}, {}, Key(0));
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "sample: logit 1 is inf");
+  }
   refuses({0}, {.temperature = -1});
   refuses({0}, {.temperature = kInfinity});
   refuses({0}, {.top_k = -1});
