@@ -126,6 +126,13 @@ TEST(Functions, HaveTheirOwnVersion) {
   call.set_domain("own");
   const Tensor x = Tensor::zeros({Dtype::kF32, {2}});
   EXPECT_EQ(numbers(import(model), {x}), (std::vector<float>{0.5f, 0.5f}));
+
+  // An operator that the version of the model does not have.
+  ::onnx::ModelProto old = model_with_own_domain();
+  old.mutable_opset_import(0)->set_version(9);
+  add_node(add_own(old, "Same"), "CastLike", {"x", "x"}, {"y"});
+  add_node(*old.mutable_graph(), "Same", {"x"}, {"y"}).set_domain("own");
+  EXPECT_EQ(numbers(import(old), {kX}), (std::vector<float>{-8, 8}));
 }
 
 // An attribute that a call passes on, though it was not given one, has the default of the operator;
@@ -312,6 +319,25 @@ TEST(If, OfAConditionThatIsDearIsASelectOfBothBranches) {
   const std::vector<std::string> ops = ops_of(import(model));
   EXPECT_NE(std::find(ops.begin(), ops.end(), "select"), ops.end());
   EXPECT_EQ(chosen(model, true), (std::vector<float>{8, -8}));
+}
+
+// However many follow one another, none is inside of another.
+TEST(If, ManyAreNotNested) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x0", kFloat, {"2"});
+  add_initializer(graph, "yes", kBool, {}).add_int32_data(1);
+  for (int i = 0; i < 70; ++i) {
+    const std::string from = "x" + std::to_string(i), to = "x" + std::to_string(i + 1);
+    auto& node = add_node(graph, "If", {"yes"}, {to});
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      auto& inner = set_graph(node, branch);
+      add_node(inner, "Neg", {from}, {"y"});
+      add_output(inner, "y");
+    }
+  }
+  add_output(graph, "x70");
+  EXPECT_EQ(numbers(import(model), {kX}), (std::vector<float>{-8, 8}));
 }
 
 TEST(If, OfSeveralConditionsIsRefused) {

@@ -45,12 +45,21 @@ namespace {
 
 TEST(Hostile, FieldsHaveNumbersOfTheFormat) {
   const auto refused = [](std::initializer_list<int> values, std::string_view message) {
-    Bytes bytes;
-    for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+    // The next byte is on a protected page.
+    std::vector<std::byte, AtGuardPage<std::byte>> bytes(values.size());
+    std::transform(values.begin(), values.end(), bytes.begin(),
+                   [](int value) { return static_cast<std::byte>(value); });
     expect_error(ErrorCode::kFormat, std::string(message), [&] { onnx::parse_onnx(bytes); });
   };
   refused({0, 0}, "invalid field 0");
   refused({0x88, 0x80, 0x80, 0x80, 0x10, 0}, "invalid field 536870913");
+  refused({0x0b}, "field 1 has the unknown wire type 3");
+  refused({0x0a, 2, 0}, "field 1 has 2 bytes, 1 are left");
+  refused({0x08, 0x80}, "it ends inside a number");
+  refused({0x0d, 0, 0, 0}, "it ends inside a number");
+  refused({0x09, 0, 0, 0, 0, 0, 0, 0}, "it ends inside a number");
+  refused({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0},
+          "a number has more than 10 bytes");
 }
 
 TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
@@ -126,6 +135,14 @@ TEST(Hostile, NarrowElementsAreInRange) {
   expect_error(ErrorCode::kFormat, "the element -129 does not fit i8", [&] { import(model); });
 }
 
+TEST(Hostile, APartOfATensorIsRefused) {
+  ::onnx::ModelProto model = empty_model();
+  auto& tensor = add_initializer(*model.mutable_graph(), "w", kFloat, {1});
+  tensor.add_float_data(1);
+  tensor.mutable_segment()->set_begin(1);
+  expect_error(ErrorCode::kUnsupported, "tensor 'w': a part of a tensor", [&] { import(model); });
+}
+
 TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
   for (const int count : {1, 3}) {
     ::onnx::ModelProto model = empty_model();
@@ -133,6 +150,12 @@ TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
     for (int i = 0; i < count; ++i) tensor.add_float_data(1);
     expect_error(ErrorCode::kFormat, "elements for f32[2]", [&] { import(model); });
   }
+  constexpr int kFloatData = 4;
+  ::onnx::ModelProto model = empty_model();
+  add_initializer(*model.mutable_graph(), "w", kFloat, {1})
+      .mutable_unknown_fields()
+      ->AddLengthDelimited(kFloatData, "12345");
+  expect_error(ErrorCode::kFormat, "5 bytes are not a multiple of 4", [&] { import(model); });
 }
 
 TEST(Hostile, GraphsInGraphsEndSomewhere) {
@@ -168,6 +191,23 @@ TEST(Hostile, KnownValuesAreSmall) {
   value.set_data_type(kInt64);
   value.add_dims(1);
   value.add_int64_data(1);
+  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
+  add_output(graph, "y");
+  expect_error(ErrorCode::kUnsupported, "takes too much arithmetic", [&] { import(model); });
+}
+
+// The product of two matrices of zeros gives few numbers, each of which takes long.
+TEST(Hostile, KnownValuesAreQuicklyComputed) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  add_integers(graph, "square", {512, 512});
+  add_node(graph, "ConstantOfShape", {"square"}, {"zeros"});
+  add_node(graph, "MatMul", {"zeros", "zeros"}, {"product"});
+  add_node(graph, "ReduceSum", {"product"}, {"sum"});
+  add_integers(graph, "one", {1});
+  add_node(graph, "Reshape", {"sum", "one"}, {"dim"});
+  set_integer(add_node(graph, "Cast", {"dim"}, {"shape"}), "to", kInt64);
   add_node(graph, "Reshape", {"x", "shape"}, {"y"});
   add_output(graph, "y");
   expect_error(ErrorCode::kUnsupported, "takes too much arithmetic", [&] { import(model); });

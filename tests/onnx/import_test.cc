@@ -178,6 +178,12 @@ TEST(Import, AShapeThatIsAnInputMustBeKnown) {
       model, {.dimensions = {}, .known = {{"wanted", Tensor::from<std::int64_t>({2}, {3, 2})}}});
   EXPECT_EQ(imported.fixed, std::vector<std::string>{"wanted"});
   EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "f32[3, 2]");
+  expect_error(ErrorCode::kShape, "input 'wanted': i64[1] does not fit its declaration", [&] {
+    import(model, {.dimensions = {}, .known = {
+                     { "wanted",
+                       Tensor::from<std::int64_t>({1}, {6}) }
+                   }});
+  });
 }
 
 // A shape made of a weight holds for this weight only.
@@ -250,6 +256,7 @@ TEST(Import, SlicesGoBackwards) {
   EXPECT_EQ(slice(-2, kHighest, kHighest), std::vector<float>{3});
   EXPECT_EQ(slice(4, 1, 1), std::vector<float>{});
   EXPECT_EQ(slice(0, 4, -1), std::vector<float>{});
+  EXPECT_EQ(slice(-10, -20, -1), std::vector<float>{});
 }
 
 // Columns have one more before and one less behind; there is one more row.

@@ -68,13 +68,15 @@ struct OneNode {
       const Type type = inputs[i]->type();
       std::vector<std::string> dims;
       for (const std::int64_t d : type.shape) dims.push_back(std::to_string(d));
-      const int element = type.dtype == Dtype::kF32   ? ::onnx::TensorProto::FLOAT
-                          : type.dtype == Dtype::kF64 ? ::onnx::TensorProto::DOUBLE
-                          : type.dtype == Dtype::kI64 ? ::onnx::TensorProto::INT64
-                          : type.dtype == Dtype::kI32 ? ::onnx::TensorProto::INT32
-                          : type.dtype == Dtype::kU8  ? ::onnx::TensorProto::UINT8
-                          : type.dtype == Dtype::kI8  ? ::onnx::TensorProto::INT8
-                                                      : ::onnx::TensorProto::BOOL;
+      const int element = type.dtype == Dtype::kF32    ? ::onnx::TensorProto::FLOAT
+                          : type.dtype == Dtype::kF64  ? ::onnx::TensorProto::DOUBLE
+                          : type.dtype == Dtype::kI64  ? ::onnx::TensorProto::INT64
+                          : type.dtype == Dtype::kI32  ? ::onnx::TensorProto::INT32
+                          : type.dtype == Dtype::kU8   ? ::onnx::TensorProto::UINT8
+                          : type.dtype == Dtype::kI8   ? ::onnx::TensorProto::INT8
+                          : type.dtype == Dtype::kF16  ? ::onnx::TensorProto::FLOAT16
+                          : type.dtype == Dtype::kBf16 ? ::onnx::TensorProto::BFLOAT16
+                                                       : ::onnx::TensorProto::BOOL;
       add_input(graph, name, element, dims);
       if (known) options.known.emplace(name, *inputs[i]);
     }
@@ -113,6 +115,17 @@ TEST(OnnxConstants, NumbersOfAttributesAreKept) {
                   .integers("value_ints", {7, -8})
                   .run({})[0]
                   .same_bits(whole({2}, {7, -8})));
+  constexpr std::int64_t kWide = (std::int64_t{1} << 40) + 1;
+  EXPECT_TRUE(
+      OneNode("Constant", 13).integer("value_int", kWide).run({})[0].same_bits(whole({}, {kWide})));
+}
+
+TEST(OnnxConstants, ADiagonalMayLieBelowTheFirst) {
+  const Tensor x = Tensor::zeros({Dtype::kF32, {2, 3}});
+  EXPECT_TRUE(OneNode("EyeLike", 9)
+                  .integer("k", -1)
+                  .run({x})[0]
+                  .same_bits(reals({2, 3}, {0, 0, 0, 1, 0, 0})));
 }
 
 // What has no meaning is refused, with the node's name.
@@ -203,6 +216,16 @@ TEST(OnnxProducts, AGemmIsOneOfTwoMatrices) {
                   .integer("transB", 1)
                   .run({square, square, reals({2, 1}, {10, 20})})[0]
                   .same_bits(reals({2, 2}, {15, 21, 31, 45})));
+  EXPECT_TRUE(OneNode("Gemm", 13)
+                  .integer("transA", 1)
+                  .integer("transB", 1)
+                  .run({square, square})[0]
+                  .same_bits(reals({2, 2}, {7, 15, 10, 22})));
+  // A share of 0 leaves C out, whatever it holds.
+  EXPECT_TRUE(OneNode("Gemm", 13)
+                  .real("beta", 0)
+                  .run({square, square, reals({2}, {kInf, -kInf})})[0]
+                  .same_bits(reals({2, 2}, {7, 10, 15, 22})));
 }
 
 TEST(OnnxProducts, OfBytesMeetOneZeroPoint) {
@@ -464,6 +487,38 @@ TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
   pad(none, "edge", two, kShape, "an empty dimension cannot be padded");
 }
 
+// Of five elements in parts of two, the third has one and the fourth none.
+TEST(OnnxParts, TheLastOfASplitMayBeEmpty) {
+  const auto parts =
+      OneNode("Split", 18).integer("num_outputs", 4).run({reals({5}, {1, 2, 3, 4, 5})}, 4);
+  EXPECT_TRUE(parts[1].same_bits(reals({2}, {3, 4})));
+  EXPECT_TRUE(parts[2].same_bits(reals({1}, {5})));
+  EXPECT_TRUE(parts[3].same_bits(reals({0}, {})));
+}
+
+// A condition may be shorter than what it chooses from, but is true for no place behind it.
+TEST(OnnxParts, AConditionChoosesPlaces) {
+  const Tensor x = reals({2, 2}, {1, 2, 3, 4});
+  const auto compress = [&](const std::vector<bool>& condition, OneNode node) {
+    return node.run({x, Tensor::generate<bool>({static_cast<std::int64_t>(condition.size())},
+                                               [&](std::span<bool> out) {
+                                                 std::copy(condition.begin(), condition.end(),
+                                                           out.begin());
+                                               })})[0];
+  };
+  const std::vector<bool> third{false, false, true};
+  EXPECT_TRUE(compress(third, OneNode("Compress", 11)).same_bits(reals({1}, {3})));
+  EXPECT_TRUE(compress({false, true, false}, std::move(OneNode("Compress", 11).integer("axis", 0)))
+                  .same_bits(reals({1, 2}, {3, 4})));
+  expect_error(ErrorCode::kShape, "the condition is true at 2, expected places below 2",
+               [&] { compress(third, std::move(OneNode("Compress", 11).integer("axis", 0))); });
+}
+
+TEST(OnnxParts, OldConcatsWereAlongTheSecondAxis) {
+  const Tensor x = reals({1, 2}, {1, 2});
+  EXPECT_TRUE(OneNode("Concat", 1).run({x, x})[0].same_bits(reals({1, 4}, {1, 2, 1, 2})));
+}
+
 TEST(OnnxParts, APadMayGoAroundItsEnds) {
   const auto padded = [](const Tensor& x, const char* mode, std::int64_t low, std::int64_t high) {
     return OneNode("Pad", 19).text("mode", mode).run({x, whole({2}, {low, high})})[0];
@@ -583,6 +638,23 @@ TEST(OnnxNorms, AnEvenWindowReachesFurtherBehind) {
                   .real("bias", 0)
                   .run({reals({1, 3, 1}, {1, 2, 3})})[0],
               reals({1, 3, 1}, {1.0f / 5, 2.0f / 13, 1.0f / 3}));
+}
+
+// Rows whose variance is ten times the epsilon of 1e-5 that all have unless they name one.
+TEST(OnnxNorms, HaveTheEpsilonOfTheFormat) {
+  const Tensor x = reals({1, 1, 2}, {0.01f, -0.01f});
+  const Tensor one = reals({1}, {1}), zero = reals({1}, {0}), variance = reals({1}, {1e-4f});
+  const float y = 0.95346259f;  // 0.01 / sqrt(1.1e-4)
+  const auto expect_it = [&](OneNode&& node, const std::vector<std::optional<Tensor>>& inputs) {
+    SCOPED_TRACE(node.node->op_type());
+    expect_near(node.run(inputs)[0], reals({1, 1, 2}, {y, -y}));
+  };
+  expect_it(OneNode("BatchNormalization", 15), {x, one, zero, zero, variance});
+  expect_it(OneNode("BatchNormalization", 6), {x, one, zero, zero, one});
+  expect_it(OneNode("InstanceNormalization", 6), {x, one, zero});
+  expect_it(std::move(OneNode("GroupNormalization", 21).integer("num_groups", 1)), {x, one, zero});
+  expect_it(OneNode("LayerNormalization", 17), {x, reals({2}, {1, 1})});
+  expect_it(OneNode("RMSNormalization", 23), {x, reals({2}, {1, 1})});
 }
 
 TEST(OnnxNorms, GroupFactorsOfBothMeanings) {
@@ -759,6 +831,14 @@ TEST(OnnxOrder, PlacesOfBytes) {
   const auto least = OneNode("TopK", 11).integer("largest", 0).run({bytes, whole({1}, {2})}, 2);
   EXPECT_TRUE(least[0].same_bits(Tensor::from<std::int8_t>({2, 2}, {-3, 4, -6, -5})));
   EXPECT_TRUE(least[1].same_bits(whole({2, 2}, {0, 1, 1, 0})));
+  // 1, 2 and -4.
+  for (const Tensor& x : {Tensor::from<F16>({3}, {{0x3c00}, {0x4000}, {0xc400}}),
+                          Tensor::from<Bf16>({3}, {{0x3f80}, {0x4000}, {0xc080}})}) {
+    EXPECT_TRUE(OneNode("ArgMax", 13).run({x})[0].same_bits(whole({1}, {1})));
+    const auto last = OneNode("TopK", 11).integer("largest", 0).run({x, whole({1}, {1})}, 2);
+    EXPECT_EQ(to_string(last[0].type()), to_string(Type{x.dtype(), {1}}));
+    EXPECT_TRUE(last[1].same_bits(whole({1}, {2})));
+  }
 }
 
 TEST(OnnxOrder, TopKOfEveryVersion) {
@@ -934,6 +1014,8 @@ TEST(OnnxChance, OldDropoutsTrain) {
                 std::count(values.begin(), values.end(), 2.0f),
             64);
   EXPECT_TRUE(OneNode("Dropout", 6).integer("is_test", 1).run({x})[0].same_bits(x));
+  const Tensor rest = OneNode("Dropout", 6).real("ratio", 0.75f).run({x})[0];
+  EXPECT_GT(std::count(rest.values<float>().begin(), rest.values<float>().end(), 4.0f), 0);
   // Later ones have the same share if they name none, and their own numbers by their seed.
   const auto trained = [&](std::int64_t seed) {
     return OneNode("Dropout", 13)

@@ -187,6 +187,24 @@ TEST(OnnxExport, WritesCastsThatSaturate) {
               (std::vector<std::string>{"Clip", "Cast"}));
 }
 
+// There is no Neg of u8, and no Gemm of two types; the ReduceProd of other runtimes does not wrap.
+TEST(OnnxExport, WritesOtherOperatorsForSomeTypes) {
+  const auto of = [](const std::vector<Input>& inputs, Value (*f)(std::span<const Value>)) {
+    return operators_of(
+        trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{f(in)}; }));
+  };
+  EXPECT_EQ(of({{"x", {Dtype::kU8, {2}}}}, [](std::span<const Value> in) { return -in[0]; }),
+            std::vector<std::string>{"Sub"});
+  EXPECT_EQ(of({{"x", {Dtype::kF32, {2, 3}}}, {"w", {Dtype::kBf16, {4, 3}}}},
+               [](std::span<const Value> in) { return linear(in[0], in[1]); }),
+            (std::vector<std::string>{"Cast", "Gemm"}));
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kI32}) {
+    const std::vector<std::string> ops =
+        of({{"x", {dtype, {2, 3}}}}, [](std::span<const Value> in) { return prod(in[0], 0); });
+    EXPECT_EQ(std::count(ops.begin(), ops.end(), "ReduceProd"), dtype == Dtype::kF32 ? 1 : 0);
+  }
+}
+
 TEST(OnnxExport, NumbersTheNamesThatAreTaken) {
   const Type type{Dtype::kF32, {2}};
   const Function f =

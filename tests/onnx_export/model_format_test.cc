@@ -32,6 +32,8 @@ TEST(ModelFormat, ABatchOfASizeIsTheLeadingDimension) {
   write_model(folder / "m.onnx", small_model(), {.onnx = &onnx::model_format(), .batch = 2});
   const onnx::Imported read = onnx::load_onnx(folder / "m.onnx");
   EXPECT_EQ(to_string(read.function.inputs().back().type), "f32[2, 3]");
+  ASSERT_EQ(read.metadata.size(), 1u);
+  EXPECT_EQ(read.metadata[0].second, small_model().config);
 }
 
 TEST(ModelFormat, DimensionsReachTheReader) {

@@ -246,6 +246,10 @@ Values import_compress(Node& node) {
   Numbers places;
   for (std::size_t i = 0; i < kept.size(); ++i)
     if (kept[i]) places.push_back(signed_axis(i));
+  if (const std::int64_t size = x.shape()[axis]; !places.empty() && places.back() >= size)
+    node.fail(
+        ErrorCode::kShape,
+        fmt::format("the condition is true at {}, expected places below {}", places.back(), size));
   return {take(x, constant(node.builder(), Tensor::from({signed_axis(places.size())}, places)),
                signed_axis(axis))};
 }
