@@ -94,8 +94,10 @@ void run_in_process(int count, const std::function<void(Communicator&)>& code) {
   };
   {
     std::vector<std::jthread> threads;
-    const limpid::detail::BlockedSignals blocked;
-    for (int rank = 1; rank < count; ++rank) threads.emplace_back(run, rank);
+    {
+      const limpid::detail::BlockedSignals blocked;
+      for (int rank = 1; rank < count; ++rank) threads.emplace_back(run, rank);
+    }
     run(0);
   }
   if (world.error) std::rethrow_exception(world.error);

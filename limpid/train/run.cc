@@ -182,7 +182,9 @@ class Run::Impl {
   void begin_again();
   void go_on_in_folder();
   void add_to_log(const Event& event);
-  void tell(const Event& event);
+  void write(const Event& event);
+  // `always`: the log has the event, whatever its step.
+  void tell(const Event& event, bool always = false);
   void diagnose(const RunLog& log);
   void end_with(const EndEvent& end);
   EndEvent end_event(std::string_view reason) const;
@@ -388,15 +390,20 @@ void Run::Impl::add_to_log(const Event& event) {
     }
     thinner_.thin(log_);
   }
-  for (const Event& e : admitted) {
-    log_.add(e);
-    if (file_) file_->write(to_json_line(e));
-  }
+  for (const Event& e : admitted) write(e);
 }
 
-void Run::Impl::tell(const Event& event) {
+void Run::Impl::write(const Event& event) {
+  log_.add(event);
+  if (file_) file_->write(to_json_line(event));
+}
+
+void Run::Impl::tell(const Event& event, bool always) {
   if (!leads()) return;
-  add_to_log(event);
+  if (always)
+    write(event);
+  else
+    add_to_log(event);
   for (const auto& listener : on_event_) listener(event);
 }
 
@@ -505,7 +512,7 @@ EndEvent Run::Impl::interrupt() {
 
 void Run::Impl::fail(const StepEvent& step) {
   checkpoint();
-  tell(step);
+  tell(step, /*always=*/true);
   const Trainer::Replay replay = trainer_.replay();
   const auto origin = find_nonfinite(replay.function, replay.inputs);
   end_with(end_event(name(Ending::kNonFinite)));

@@ -2,7 +2,11 @@
 #include "limpid/distribute/communicator.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <climits>
+#include <csignal>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -37,6 +41,42 @@ TEST(Communicator, ExchangesInOrderAndCutsLargeMessages) {
     });
 }
 
+// Counts the bytes of what it is given, and sends nothing.
+class Counting : public Communicator {
+ public:
+  Counting() : Communicator(0, 2) {}
+
+  std::size_t sent = 0, received = 0, most = 0;
+
+ private:
+  void post(std::span<const Sent> out, std::span<const Received> in, bool) override {
+    for (const Sent& s : out) count(sent, s.bytes.size());
+    for (const Received& r : in) count(received, r.bytes.size());
+  }
+  void complete() override {}
+  void count(std::size_t& all, std::size_t bytes) {
+    all += bytes;
+    most = std::max(most, bytes);
+  }
+};
+
+// As MPI does.
+TEST(Communicator, AnIntCountsTheBytesOfAMessage) {
+  constexpr std::size_t kBytes = (std::size_t{5} << 30) + 7;
+  void* const memory =
+      ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  const std::span<std::byte> all(static_cast<std::byte*>(memory), kBytes);
+  Counting ranks;
+  const Communicator::Sent sent[] = {{1, all}};
+  const Communicator::Received received[] = {{1, all}};
+  ranks.exchange(sent, received);
+  EXPECT_EQ(ranks.sent, kBytes);
+  EXPECT_EQ(ranks.received, kBytes);
+  EXPECT_LE(ranks.most, static_cast<std::size_t>(INT_MAX));
+  ::munmap(memory, kBytes);
+}
+
 TEST(Communicator, StartedMessagesAreCompletedByTheNextExchange) {
   run_in_process(3, [](Communicator& ranks) {
     ranks.set_most_bytes(4);
@@ -45,9 +85,11 @@ TEST(Communicator, StartedMessagesAreCompletedByTheNextExchange) {
                third = text("third");
     std::vector<std::byte> one(first.size()), two(second.size()), three(third.size());
     const Communicator::Received early[] = {{from, one}, {from, two}};
-    ranks.start({}, early, {});
+    const auto owner = std::make_shared<std::byte>();
+    ranks.start({}, early, {&owner, 1});
     const Communicator::Sent sent_first[] = {{to, first}};
     ranks.start(sent_first, {}, {});
+    EXPECT_EQ(owner.use_count(), 2) << "their memory must stay";
     const Communicator::Sent sent_second[] = {{to, second}};
     ranks.start(sent_second, {}, {});
     const Communicator::Sent sent[] = {{to, third}};
@@ -56,6 +98,18 @@ TEST(Communicator, StartedMessagesAreCompletedByTheNextExchange) {
     EXPECT_EQ(string(one), "first of " + std::to_string(from));
     EXPECT_EQ(string(two), "second");
     EXPECT_EQ(string(three), "third");
+    EXPECT_EQ(owner.use_count(), 1);
+  });
+}
+
+// But the caller's own thread does, which is the first rank.
+TEST(Communicator, RanksInThreadsTakeNoSignals) {
+  run_in_process(3, [](Communicator& ranks) {
+    sigset_t blocked;
+    ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, nullptr, &blocked), 0);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1})
+      EXPECT_EQ(sigismember(&blocked, signal), ranks.rank() == 0 ? 0 : 1)
+          << "rank " << ranks.rank() << ", signal " << signal;
   });
 }
 

@@ -2,21 +2,29 @@
 #include "limpid/distribute/launched_ranks.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "limpid/core/error.h"
+#include "tests/distribute/build_paths.h"
+#include "tests/formats/helpers.h"
 
 namespace limpid::distribute {
 namespace {
 
+using limpid::testing::TemporaryFolder;
 using Variables = std::initializer_list<std::pair<const char*, const char*>>;
 
 // With these variables, and none of the others that a launcher sets.
@@ -65,6 +73,7 @@ std::string refusal(const std::filesystem::path& modules, const char* seconds) {
   return "";
 }
 
+constexpr const char* kModule = "limpid-mpi-mpich.so";
 constexpr const char* kNoModule =
     "this process is one of several, but the module limpid-mpi-mpich.so cannot be loaded: ";
 
@@ -77,21 +86,103 @@ TEST(Launcher, WaitsFrom1To86400Seconds) {
 }
 
 TEST(Launcher, SaysWhyAModuleIsNone) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("modules" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path module = folder / "limpid-mpi-mpich.so";
+  const TemporaryFolder folder;
+  const std::filesystem::path module = folder / kModule;
   std::ofstream(module) << "no library";
-  EXPECT_TRUE(refusal(folder, "").starts_with(kNoModule + module.string())) << refusal(folder, "");
+  EXPECT_TRUE(refusal(folder.path(), "").starts_with(kNoModule + module.string()))
+      << refusal(folder.path(), "");
   // A library, but not of ours.
   std::filesystem::remove(module);
   Dl_info standard{};
   ASSERT_NE(::dladdr(::dlsym(RTLD_DEFAULT, "getenv"), &standard), 0);
   std::filesystem::create_symlink(std::filesystem::canonical(standard.dli_fname), module);
-  const std::string said = refusal(folder, "");
+  const std::string said = refusal(folder.path(), "");
   EXPECT_TRUE(said.starts_with(kNoModule)) << said;
   EXPECT_NE(said.find("undefined symbol: limpid_mpi_module"), std::string::npos) << said;
-  std::filesystem::remove_all(folder);
+}
+
+// Its calls may be others.
+TEST(Launcher, TakesNoModuleOfAnotherVersion) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(testing::kNewerFakeMpi, folder / kModule);
+  EXPECT_EQ(refusal(folder.path(), ""), std::string(kNoModule) + "expected version 1, got 2");
+}
+
+// mpirun -n 1 inside of a step of four: srun has started mpirun's daemons.
+TEST(Launcher, MayHaveOneProcessInAStepOfMore) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(testing::kFakeMpi, folder / kModule);
+  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
+  ::setenv("LIMPID_RANK_TIMEOUT", "", 1);
+  ::setenv("FAKE_MPI_SIZE", "1", 1);
+  EXPECT_EQ(launcher_with({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_SIZE", "1"}, {"PMI_RANK", "0"}}),
+            "mpich");
+  const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
+  ASSERT_TRUE(ranks);
+  EXPECT_EQ(ranks->size(), 1);
+  launcher_with({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_RANK", "0"}});
+  EXPECT_THROW(LaunchedRanks::join(), Error) << "four processes that do not find each other";
+}
+
+// The first rank sends its timeout to the others.
+TEST(Launcher, WaitsTenSecondsUnlessItIsTold) {
+  const TemporaryFolder folder;
+  const std::filesystem::path module = folder / kModule;
+  std::filesystem::copy_file(testing::kFakeMpi, module);
+  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
+  ::setenv("FAKE_MPI_SIZE", "2", 1);
+  launcher_with({{"PMI_SIZE", "2"}});
+  void* const library = ::dlopen(module.c_str(), RTLD_NOW);
+  ASSERT_TRUE(library) << ::dlerror();
+  const auto sent = reinterpret_cast<std::int64_t (*)()>(::dlsym(library, "fake_mpi_sent"));
+  for (const auto& [told, seconds] : {std::pair{"", 10}, {"600", 600}}) {
+    ::setenv("LIMPID_RANK_TIMEOUT", told, 1);
+    LaunchedRanks::join();
+    EXPECT_EQ(sent(), seconds);
+  }
+}
+
+// A process that was suspended does not know whether the others were silent. Else the program ends.
+TEST(Launcher, GoesOnAfterAPauseLongerThanItsTimeout) {
+  const TemporaryFolder folder;
+  const std::filesystem::path module = folder / kModule;
+  std::filesystem::copy_file(testing::kFakeMpi, module);
+  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
+  ::setenv("LIMPID_RANK_TIMEOUT", "1", 1);
+  ::setenv("FAKE_MPI_SIZE", "2", 1);
+  ::setenv("FAKE_MPI_PAUSE", "1", 1);
+  launcher_with({{"PMI_SIZE", "2"}});
+  void* const library = ::dlopen(module.c_str(), RTLD_NOW);
+  ASSERT_TRUE(library) << ::dlerror();
+  const auto beats = reinterpret_cast<int (*)()>(::dlsym(library, "fake_mpi_beats"));
+  const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
+  while (beats() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ::unsetenv("FAKE_MPI_PAUSE");
+}
+
+// This program where an installation would have it, which is not where it was to be.
+TEST(Launcher, FindsTheModulesOfAnInstallationThatWasMoved) {
+  if (std::getenv("LIMPID_MOVED")) {
+    EXPECT_TRUE(LaunchedRanks::join());
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path program = folder / "bin/program";
+  std::filesystem::create_directories(program.parent_path());
+  const std::filesystem::path modules =
+      (program.parent_path() / testing::kModulesFromProgram).lexically_normal();
+  std::filesystem::create_directories(modules);
+  std::filesystem::copy_file("/proc/self/exe", program);
+  std::filesystem::copy_file(testing::kFakeMpi, modules / kModule);
+  ::unsetenv("LIMPID_MPI_MODULES");
+  ::setenv("LIMPID_RANK_TIMEOUT", "", 1);
+  ::setenv("FAKE_MPI_SIZE", "1", 1);
+  launcher_with({{"LIMPID_MPI", "mpich"}, {"LIMPID_MOVED", "1"}});
+  const char* const test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string command = fmt::format("'{}' --gtest_filter=Launcher.{} > '{}'",
+                                          program.string(), test, (folder / "said").string());
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  ::unsetenv("LIMPID_MOVED");
 }
 
 }  // namespace

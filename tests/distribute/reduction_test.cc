@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <string>
 
 #include "limpid/core/key.h"
@@ -67,6 +68,26 @@ void check_rank(Communicator* ranks, std::int64_t shards, std::size_t elements,
       ASSERT_EQ(total.part[i], sum_of({0, shards}, mine.begin + i));
     for (std::size_t r = 0; r < notes.size() && step == 1; ++r)
       ASSERT_EQ(notes[r], std::vector<std::size_t>(r, r));
+  }
+}
+
+// One for each level of the tree, and the next one.
+TEST(Reduction, FewVectorsAreInMemoryAtOnce) {
+  constexpr std::int64_t kShards = 64;
+  for (const bool descending : {false, true}) {
+    Reduction sum(nullptr, {kShards, {{0, 5}}, 5, 1});
+    std::set<const float*> used;
+    for (int step = 0; step < 2; ++step) {
+      sum.begin();
+      for (std::int64_t i = 0; i < kShards; ++i) {
+        float* const values = sum.take();
+        used.insert(values);
+        std::fill_n(values, 6, 1.0f);
+        sum.add(descending ? kShards - 1 - i : i, values);
+      }
+      EXPECT_EQ(sum.finish().part[4], kShards);
+    }
+    EXPECT_LE(used.size(), 7U);
   }
 }
 

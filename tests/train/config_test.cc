@@ -106,6 +106,7 @@ TEST(Config, EveryRangeHolds) {
     TrainConfig config;
     EXPECT_THROW(set_from_text(config, key, "-1"), Error) << key.path;
     EXPECT_THROW(set_from_text(config, key, "nan"), Error) << key.path;
+    EXPECT_THROW(set_from_text(config, key, "inf"), Error) << key.path;
     EXPECT_THROW(set_from_text(config, key, "1x"), Error) << key.path;
     EXPECT_THROW(set_from_text(config, key, ""), Error) << key.path;
     if (key.open_low) {

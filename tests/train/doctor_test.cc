@@ -242,7 +242,7 @@ TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
   EXPECT_EQ(diagnose(log)[0].symptom,
             "once the loss jumped far above the steps before, in step 121 from about 2.07 to 4, "
             "with a gradient norm of 25 where 1 was usual");
-  leaps[150] = leaps[151] = leaps[155] = 4.5;
+  leaps[150] = leaps[151] = leaps[156] = 4.5;  // steps up to five apart are one leap
   EXPECT_EQ(diagnose(with_losses(leaps))[0].symptom.substr(0, 16), "2 times the loss");
   // If every tenth batch does it, it is not an exception.
   for (std::size_t i = 0; i < leaps.size(); i += 10) leaps[i] = 4;
@@ -968,11 +968,9 @@ TEST(Doctor, DecayShrinksWeightsToATenth) {
     RunLog log = with_losses({1, 1, 1});
     log.run.config = Json{{"optimizer", Json{{"name", optimizer}, {"weight_decay", decay}}}};
     for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, 0.9, 0.9));
-    const auto both = [](double norm) {
-      return std::vector{layer_of("layers.0", 3 * norm, 1, 1),
-                         layer_of("layers.1", 4 * norm, 1, 1)};
-    };
-    log.probes = {{0, both(2)}, {1, both(last)}};
+    // Norms of 10 and of 5 `last`. The last layer alone shrinks to an eighth of that.
+    log.probes = {{0, {layer_of("layers.0", 6, 1, 1), layer_of("layers.1", 8, 1, 1)}},
+                  {1, {layer_of("layers.0", 5 * last, 1, 1), layer_of("layers.1", 0, 1, 1)}}};
     return checked(log, "too_much_decay");
   };
   EXPECT_FALSE(find("sgd", 0.5, 0.21));
@@ -1081,6 +1079,8 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   EXPECT_EQ(diagnose(log)[0].fix, "--lr 0.001");
   const Json tried{{"optimizer", Json{{"lr", 0.00098}}}}, other{{"optimizer", Json{{"lr", 0.01}}}};
   EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
+  const Json twice{{"optimizer", Json{{"lr", 0.002}}}};
+  EXPECT_EQ(diagnose(log, {}, std::vector{twice})[0].fix, "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
             "every known remedy is already in use or was tried in an earlier run");
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "limpid/core/error.h"
 
@@ -96,6 +97,12 @@ TEST(Metrics, MultiLabel) {
   expect_class(result.per_class[1], 1, 0.5, 2.0 / 3);
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 2);
   EXPECT_TRUE(result.confusion.empty());
+  // Unlike a class, a label that nobody meets counts as 0.
+  const Tensor wider_logits = Tensor::from<float>({3, 3}, {1, -1, -1, 2, 3, -1, -1, 0, -1});
+  const Tensor wider_targets = Tensor::from<float>({3, 3}, {1, 0, 0, 0, 1, 0, 1, 1, 0});
+  const TestResult wider = multilabel_metrics(wider_logits, wider_targets);
+  expect_class(wider.per_class[2], 0, 0, 0);
+  EXPECT_DOUBLE_EQ(wider.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 3);
 }
 
 TEST(Metrics, Regression) {
@@ -150,8 +157,14 @@ TEST(Metrics, SomeAreBetterSmaller) {
 TEST(Metrics, RefusesWhatDoesNotFit) {
   const Tensor two = Tensor::zeros({Dtype::kF32, {2, 3}});
   EXPECT_THROW(classification_metrics(two, Tensor::zeros({Dtype::kI32, {3}})), Error);
-  EXPECT_THROW(classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, 3})), Error);
-  EXPECT_THROW(classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, -1})), Error);
+  for (const std::int32_t label : {3, -1}) try {
+      classification_metrics(two, Tensor::from<std::int32_t>({2}, {0, label}));
+      ADD_FAILURE() << label;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(e.what(), "classification_metrics: row 1 has label " + std::to_string(label) +
+                              ", expected 0 to 2");
+    }
   EXPECT_THROW(multilabel_metrics(two, Tensor::zeros({Dtype::kF32, {2, 2}})), Error);
   EXPECT_THROW(regression_metrics(two, Tensor::zeros({Dtype::kF32, {3, 2}})), Error);
   const auto expect_shape = [](const std::function<void()>& code) {

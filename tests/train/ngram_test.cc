@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 
 #include "limpid/core/error.h"
 #include "limpid/data/text_windows.h"
@@ -57,9 +58,17 @@ TEST(NGram, TakesWhatFitsInto64Bits) {
   EXPECT_EQ(NGram::order_for(1, 100), 64);
   EXPECT_THROW(NGram(kText, 3, 0), Error);
   EXPECT_THROW(NGram(kText, 1 << 20, 4), Error);
-  EXPECT_THROW(NGram(kText, 2, 2), Error);  // token 2
   EXPECT_THROW(NGram(kText, 0, 1), Error);
-  EXPECT_THROW(NGram(Tensor::from<std::int32_t>({2}, {0, -1}), 3, 1), Error);
+}
+
+TEST(NGram, NamesATokenOutOfItsVocabulary) {
+  for (const std::int32_t token : {2, -1}) try {
+      NGram(Tensor::from<std::int32_t>({2}, {0, token}), 2, 1);
+      ADD_FAILURE() << token;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(e.what(), "n-gram: token " + std::to_string(token) + ", expected 0 to 1");
+    }
 }
 
 // Tokens are read in blocks of 65,536.

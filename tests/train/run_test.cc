@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -102,6 +104,7 @@ TEST(Run, BeginsWithoutTheFilesOfAKilledRun) {
 
 TEST(Run, TellsWhatHappensInItsOrder) {
   const TemporaryFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
   train::Run run(small_config(), {.folder = folder / "run", .command = {"me"}});
   std::string lines, kinds;
   run.on_event([&](const Event& event) {
@@ -115,9 +118,14 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   std::vector<std::int64_t> checkpoints;
   run.on_checkpoint([&](std::int64_t step) { checkpoints.push_back(step); });
   const EndEvent end = run.train();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(end.seconds, 0);
+  EXPECT_LE(end.seconds, time.count());
   EXPECT_EQ(steps, kSteps);
   EXPECT_EQ(checkpoints.front(), 0);
   EXPECT_EQ(checkpoints.back(), kSteps);
+  // Between the first and the last one more than a second passes each time.
+  EXPECT_LE(static_cast<double>(checkpoints.size()), 2 + time.count());
   EXPECT_EQ(end.reason, "finished");
   EXPECT_EQ(end.test.metrics.at("accuracy"), run.log().end->test.metrics.at("accuracy"));
   EXPECT_TRUE(kinds.starts_with("rd")) << kinds;
@@ -133,6 +141,10 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   ASSERT_EQ(::uname(&system), 0);
   EXPECT_EQ(run.log().run.environment.system,
             fmt::format("{} {} {}", system.sysname, system.release, system.machine));
+  std::ifstream processors("/proc/cpuinfo");
+  const std::string cpu = run.log().run.environment.cpu,
+                    known{std::istreambuf_iterator<char>(processors), {}};
+  EXPECT_TRUE(cpu == "unknown" || known.find(": " + cpu + "\n") != std::string::npos) << cpu;
   EXPECT_EQ(parse_run_log(log_path(folder / "run")).steps.size(), 1 + kSteps / 3);
 }
 
@@ -152,6 +164,25 @@ TEST(Run, ALanguageModelTellsSamplesOfItsText) {
   ASSERT_EQ(run.log().samples.size(), 2u);
   EXPECT_EQ(run.log().samples[0].step, 3);
   EXPECT_FALSE(run.log().samples[1].text.empty());
+}
+
+// In this text c follows a newline, and b a tab, which is token 0.
+TEST(Run, ASampleIsOfALineThatBegins) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int line = 0; line < 40; ++line) text += "\tb\nc";
+  testing::write(folder / "text", bytes_of(text));
+  TrainConfig config;
+  config.data = "text:" + (folder / "text").string();
+  config.model = "charlm";
+  config.context = 1;
+  config.hidden = {8};
+  config.steps = 40;
+  config.sample_every = 40;
+  config.rate = 0.05;
+  train::Run run(config);
+  run.train();
+  EXPECT_EQ(run.log().samples.at(0).text.substr(0, 4), "c\tb\n");
 }
 
 TEST(Run, ProbesAsOftenAsIsAsked) {
@@ -270,6 +301,29 @@ TEST(Run, DataInMemoryMayHaveAnyName) {
   EXPECT_TRUE(std::filesystem::exists(folder / "run" / "model.safetensors"));
 }
 
+// Names of classes need not be UTF-8, which a model's file is.
+TEST(Run, ClassesOfDataInMemoryMayHaveAnyName) {
+  const TemporaryFolder folder;
+  Split data = load_data(small_config());
+  for (Dataset* part : {&data.train, &data.validation, &data.test})
+    part->class_names = {"caf\xe9", "tea"};
+  train::Run run(small_config(), std::move(data), {.folder = folder / "run"});
+  run.train();
+  const std::vector<std::string> names = {"caf\xef\xbf\xbd", "tea"};
+  EXPECT_EQ(data_config_of(open_model(folder / "run"))->class_names, names);
+}
+
+// Whole numbers are classes where nobody says otherwise.
+TEST(Run, ATableIsOfTheTaskThatIsChosen) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "table.csv") << "x,y\n1,0\n2,1\n3,0\n4,1\n5,0\n6,1\n7,0\n8,1\n";
+  TrainConfig config;
+  config.data = "csv:" + (folder / "table.csv").string() + ",target=y";
+  EXPECT_EQ(load_data(config).train.task, Task::kClassification);
+  config.task = "regression";
+  EXPECT_EQ(load_data(config).train.task, Task::kRegression);
+}
+
 TEST(Run, StepsByHandAreThoseOfTrain) {
   const Whole whole(small_config());
   train::Run run(small_config());
@@ -312,6 +366,8 @@ TEST_P(Stopped, TheSameRunGoesOn) {
   const TemporaryFolder folder;
   for (const std::filesystem::path& path : {std::filesystem::path(), folder / "run"}) {
     train::Run run(small_config(), {.folder = path});
+    run.on_step(
+        [&](const StepEvent& step) { EXPECT_FALSE(run.log().end) << "step " << step.step; });
     EXPECT_EQ(run.train(after(GetParam())).reason, kInterrupted);
     EXPECT_EQ(run.train().reason, "finished");
     expect_same(run.model().params, whole.params);
@@ -383,7 +439,9 @@ TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
   expect_error(ErrorCode::kInvalidArgument, "holds a run that is not finished (step 3)",
                [&] { train::Run(small_config(), options).start(); });
   options.overwrite = true;
+  std::ofstream(RunFolder(options.folder).report()) << "of the run before";
   train::Run(small_config(), options).train();
+  EXPECT_FALSE(std::filesystem::exists(RunFolder(options.folder).report()));
   options.overwrite = false;
   expect_error(ErrorCode::kInvalidArgument, "holds a run that is finished (step",
                [&] { train::Run(small_config(), options).start(); });
@@ -487,6 +545,15 @@ TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
   train::Run resumed(small_config(), options);
   resumed.resume();
   EXPECT_EQ(resumed.log().run.command, (std::vector<std::string>{"limpid", "train", "first"}));
+  // If the log was cut in its first line, too, a command that makes the same run.
+  const RunFolder cut(folder / "cut");
+  cut.create();
+  cut.begin(small_config());
+  std::ofstream(cut.log()) << R"({"event": "run", "comm)";
+  train::Run again(small_config(), {.folder = cut.path(), .command = options.command});
+  again.resume();
+  EXPECT_EQ(again.log().run.command,
+            (std::vector<std::string>{"limpid", "train", "--config", cut.config().string()}));
 }
 
 TEST(Run, AnotherConfigurationDoesNotGoOn) {
@@ -533,6 +600,13 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   train::Run run(config, {.folder = folder / "run"});
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { run.train(); });
   EXPECT_EQ(run.log().end->reason, "non-finite loss");
+  // The step that ended it is logged, though it is none of every third one.
+  ASSERT_EQ(run.log().steps.size(), 2u);
+  EXPECT_EQ(run.log().steps.back().step, 2);
+  EXPECT_FALSE(std::isfinite(run.log().steps.back().loss));
+  ASSERT_EQ(run.log().findings.size(), 1u);
+  EXPECT_TRUE(run.log().findings[0].symptom.starts_with("the loss is nan in step 2, after "))
+      << run.log().findings[0].symptom;
   EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
   train::Run again(config, {.folder = folder / "run"});
   again.resume();
@@ -582,7 +656,9 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
     refused("expected a shard from 0 to 1, got " + std::to_string(shard),
             [&] { verify_shard(run, 15, shard, twelve); });
   config.seed = 1;
+  config.log_shards = false;
   train::Run(config, {.folder = folder / "other"}).train(after(3));
+  EXPECT_FALSE(verify_shard(RunFolder(folder / "other"), 2, 1).logged) << "it logs no hashes";
   refused("the checkpoint has another configuration or other data than the run",
           [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
 }
@@ -612,6 +688,7 @@ TEST(EarlierRuns, AreThoseBesideItThatBeganBeforeOnTheSameData) {
     batches.push_back(config.at("batch").as_integer());
   std::sort(batches.begin(), batches.end());
   EXPECT_EQ(batches, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(earlier_runs(folder / "own/").size(), 2U);
   EXPECT_TRUE(earlier_runs(folder / "broken").empty());
   EXPECT_TRUE(earlier_runs(folder / "none").empty());
 }

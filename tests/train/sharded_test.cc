@@ -9,6 +9,7 @@
 #include "limpid/distribute/in_process.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/op_example.h"
+#include "limpid/ops/ops.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/trainer.h"
 #include "limpid/transforms/grad.h"
@@ -239,6 +240,23 @@ TEST(Shards, AreHashedInTheFirstStepAndInEveryNth) {
   EXPECT_EQ(hashed, (std::vector<std::int64_t>{1, 3, 6}));
 }
 
+// Absolute errors pull with the same force from any distance, so the gradients are equal.
+TEST(Shards, AreHashedWithTheirLoss) {
+  Split data = drawn_split(Task::kRegression);
+  const Problem problem =
+      mlp_problem(nn::mlp({kInputs, 2}, relu), Task::kRegression, Loss{.kind = Loss::Kind::kMae});
+  const TrainOptions options{.batch = 9, .shards = 2, .hash_shards_every = 1};
+  std::vector<StepEvent> steps;
+  for (const float target : {100.0f, 200.0f}) {
+    data.train.targets = Tensor::generate<float>(
+        {45, 2}, [&](std::span<float> out) { std::fill(out.begin(), out.end(), target); });
+    steps.push_back(Trainer(problem, data, options).step().step);
+  }
+  EXPECT_EQ(steps[0].gradient_norm, steps[1].gradient_norm);
+  for (std::size_t shard = 0; shard < 2; ++shard)
+    EXPECT_NE(steps[0].shards.at(shard), steps[1].shards.at(shard));
+}
+
 // ---- any number of ranks
 
 TEST(Shards, AnyNumberOfRanksGivesTheSameBits) {
@@ -466,6 +484,7 @@ TEST(Shards, RefusesWhatDoesNotFit) {
   const Problem problem = mlp_problem(nn::mlp({kInputs, 4, 2}, relu));
   EXPECT_THROW(Trainer(problem, data, {.shards = 0}), Error);
   EXPECT_THROW(Trainer(problem, data, {.shards = kMostShards + 1}), Error);
+  EXPECT_NO_THROW(Trainer(problem, data, {.shards = kMostShards}));
   try {
     distribute::run_in_process(
         3, [&](Communicator& ranks) { Trainer(problem, data, {.shards = 2}, nullptr, &ranks); });
@@ -474,6 +493,33 @@ TEST(Shards, RefusesWhatDoesNotFit) {
     EXPECT_STREQ(e.what(),
                  "train: expected at most one rank per shard, got 3 ranks (shards: 2); choose "
                  "--shards 3 or more");
+  }
+}
+
+TEST(Shards, RefuseNumbersThatAreNotAddedInF32) {
+  const Split data = drawn_split(Task::kRegression);
+  Problem problem;
+  problem.task = Task::kRegression;
+  problem.target = {Dtype::kF32, {2}};
+  const auto scaled = [](const Value& scale, const Value& x, std::int64_t axis) {
+    const Value y = slice(x, axis, 0, 2);
+    return y * broadcast(cast(scale, Dtype::kF32), y.shape());
+  };
+  problem.inference =
+      trace("scaled", {{"scale", {Dtype::kF64, {}}}, {"x", {Dtype::kF32, {kInputs}}}},
+            [&](std::span<const Value> in) { return std::vector<Value>{scaled(in[0], in[1], 0)}; });
+  problem.init = [](Key) { return Params{{"scale", Tensor::scalar(1.0)}}; };
+  problem.forward = [&](const Args& params, const Args& carried, const Value& x, const Value&) {
+    return Problem::Result{scaled(params.at("scale"), x, 1), carried};
+  };
+  problem.losses = losses_in_scale({.kind = Loss::Kind::kMse});
+  EXPECT_NO_THROW(Trainer(problem, data, {}));
+  try {
+    Trainer(problem, data, {.shards = 2});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
+    EXPECT_STREQ(e.what(), "train: scale is f64[], but shards are added in f32 only");
   }
 }
 

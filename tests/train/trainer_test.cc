@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <type_traits>
 
 #ifdef __linux__
@@ -168,6 +170,20 @@ TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
   const double first = one_by_one.step().step.loss, second = one_by_one.step().step.loss;
   EXPECT_NE(first, second);
   EXPECT_EQ(together.step().step.loss, static_cast<float>(0.5 * first + 0.5 * second));
+}
+
+// However long the steps take: a pause lasts at least as long as it is to.
+TEST(Trainer, SamplesASecondAreThoseOfOneEpoch) {
+  const Split data = split(Task::kClassification);
+  Trainer trainer(mlp_problem(network(0)), data, {.epochs = 8, .batch = 45});
+  while (trainer.ending() == Ending::kNone) {
+    const StepResult result = trainer.step([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 0U;
+    });
+    EXPECT_GT(result.epoch->samples_per_second, 0);
+    EXPECT_LE(result.epoch->samples_per_second, 45 / 0.001) << result.epoch->epoch;
+  }
 }
 
 // 45 examples in batches of 20: the last one has 5.
@@ -334,6 +350,14 @@ TEST(Trainer, GoesOnFromAnyStepAsIfNothingHadBeen) {
     expect_same_params(other.state(), states.back());
     expect_same_params(other.model(), whole.model());
   }
+  // It may have gathered batches that it no longer needs.
+  TrainOptions ahead = everything();
+  ahead.gather_ahead = true;
+  Trainer back(problem, data, ahead);
+  back.step();
+  back.restore(states.front());
+  finish_training(back);
+  expect_same_params(back.state(), states.back());
 }
 
 TEST(Trainer, NeitherThreadsNorGatheringAheadChangeABit) {
@@ -469,6 +493,42 @@ TEST(Trainer, HasStoppedEarlyAfterAResumeToo) {
   again.restore(first.state());
   EXPECT_EQ(again.ending(), Ending::kEarlyStopping);
   EXPECT_THROW(again.step(), Error);
+}
+
+// Decay shrinks the weights of a feature that only the validation rows have. In the first epoch
+// they make infinite values, whose difference is no number. Powers of 2 leave no rounding.
+TEST(Trainer, ALossThatIsNoNumberIsNotTheBest) {
+  Split data = split(Task::kRegression);
+  const auto with_last = [](const Tensor& inputs, float value) {
+    const auto x = inputs.values<float>();
+    return Tensor::generate<float>(inputs.shape(), [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = i % kFeatures == kFeatures - 1 ? value : x[i];
+    });
+  };
+  data.train.inputs = with_last(data.train.inputs, 0);
+  data.validation.inputs = with_last(data.validation.inputs, 0x1p100f);
+  Trainer trainer(mlp_problem(nn::mlp({kFeatures, 2, 2}, relu), Task::kRegression), data,
+                  {.epochs = 3,
+                   .batch = 45,
+                   .schedule = {.kind = optim::Schedule::Kind::kConstant, .rate = 0.5},
+                   .rule = {optim::Sgd{.momentum = 0, .weight_decay = 2 - 0x1p-9}},
+                   .early_stopping = EarlyStopping{.patience = 3}});
+  TrainState state = trainer.state();
+  state.params.set(
+      "layers.0.weight",
+      Tensor::from<float>({2, kFeatures}, {0, 0, 0, 0, 0, 0x1p40f, 0, 0, 0, 0, 0, 0x1p40f}));
+  state.params.set("layers.1.weight", Tensor::from<float>({2, 2}, {1, -1, 1, -1}));
+  trainer.restore(state);
+  std::vector<bool> numbers, best;
+  while (trainer.ending() == Ending::kNone) {
+    const EpochEvent epoch = *trainer.step().epoch;
+    numbers.push_back(std::isfinite(epoch.validation.at("loss")));
+    best.push_back(epoch.best);
+  }
+  EXPECT_EQ(numbers, (std::vector{false, true, true}));
+  EXPECT_FALSE(best.at(0));
+  EXPECT_TRUE(best.at(1));
 }
 
 TEST(Trainer, StopsEarlyWithTheBestModel) {
