@@ -452,8 +452,11 @@ std::vector<train::StepEvent> thinned(const std::vector<train::StepEvent>& steps
     const auto last = static_cast<std::size_t>((b + 1) * count / buckets) - 1;
     std::size_t least = first, greatest = first;
     for (std::size_t i = first; i <= last; ++i) {
-      if (steps[i].loss < steps[least].loss) least = i;
-      if (!(steps[i].loss <= steps[greatest].loss)) greatest = i;
+      const double loss = steps[i].loss;
+      if (loss < steps[least].loss || std::isnan(steps[least].loss)) least = i;
+      // NaN is the greatest.
+      if (loss > steps[greatest].loss || (std::isnan(loss) && !std::isnan(steps[greatest].loss)))
+        greatest = i;
     }
     for (const std::size_t i : std::set<std::size_t>{first, least, greatest, last})
       kept.push_back(steps[i]);

@@ -1,10 +1,12 @@
 """limpid view over HTTP: its numbers are the tool's, and unauthorised requests are refused."""
 
 import base64
+import gzip
 import json
 import math
 import os
 import pathlib
+import re
 import select
 import shlex
 import struct
@@ -309,6 +311,7 @@ class View(tool.ToolTest):
             refused.exception.close()
 
     def test_who_has_no_token_gets_nothing(self):
+        self.assertRegex(self.page.token, "^[0-9a-f]{32}$")  # 128 bits
         for headers in ({"X": "y"}, {"Authorization": "Bearer "}, {"Authorization": "Bearer " + "0" * 32},
                         {"Authorization": self.page.token}):
             self.refused(403, "session", {}, headers=headers)
@@ -339,8 +342,29 @@ class View(tool.ToolTest):
                     self.assertIn(part, policy)
                 self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
                 self.assertEqual(answer.headers["Referrer-Policy"], "no-referrer")  # the address has the token
+                for of in ("Opener", "Resource"):
+                    self.assertEqual(answer.headers[f"Cross-Origin-{of}-Policy"], "same-origin")
                 if path != "/":
                     self.assertEqual(answer.status, 404)
+
+    def test_a_browser_keeps_assets_but_not_the_page(self):
+        def loaded(path):
+            with urllib.request.urlopen(self.page.origin + path, timeout=60) as answer:
+                return answer.headers["Cache-Control"], gzip.decompress(answer.read())
+        try:
+            kept, page = loaded("/")
+        except urllib.error.HTTPError as error:
+            error.close()
+            self.skipTest(f"the tool has no page: {error}")
+        self.assertEqual(kept, "no-cache")
+        # Their names change with what is in them.
+        assets = re.findall(rb'(?:src|href)="[./]*(assets/[^"]+)"', page)
+        self.assertTrue(assets, page)
+        for asset in assets:
+            self.assertEqual(loaded("/" + asset.decode())[0], "public, max-age=31536000, immutable")
+        session = urllib.request.Request(f"{self.page.origin}/api/session?token={self.page.token}", data=b"{}")
+        with urllib.request.urlopen(session, timeout=60) as answer:
+            self.assertEqual(answer.headers["Cache-Control"], "no-store")
 
     def test_a_request_has_its_method(self):
         token = {"Authorization": f"Bearer {self.page.token}"}

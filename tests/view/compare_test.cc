@@ -11,6 +11,7 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
+#include "limpid/view/api.h"
 #include "limpid/view/whatif.h"
 #include "tests/view/trained.h"
 
@@ -54,6 +55,27 @@ TEST_F(ViewCompare, APlantedBitIsFound) {
     EXPECT_EQ(c.parameters[0].differ, 1);
     EXPECT_EQ(c.parameters[0].largest_ulp, 8);
   }
+}
+
+TEST_F(ViewCompare, OfSeveralParametersTheFirstIsNamed) {
+  OpenModel other{.name = "other"};
+  other.model = session_->model("r0")->model;
+  for (const auto& [name, tensor] : session_->model("r0")->model.params)
+    if (name.starts_with("layers.")) other.model.params.set(name, Tensor::zeros(tensor.type()));
+  const Subject a{.model = "r0"}, b{.model = session_->add(std::move(other))->id};
+  const Compared all = compare(*session_, a, b), few = compare(*session_, a, b, 2);
+  ASSERT_GT(all.parameters.size(), 2u);
+  EXPECT_EQ(all.first->name, all.parameters.front().name);
+  EXPECT_EQ(few.parameters.size(), 2u);
+  const auto asked = [&](const std::string& most) {
+    return Json::parse(
+               answer(*session_, "compare",
+                      R"({"a": {"model": "r0"}, "b": {"model": ")" + b.model + "\"}" + most + "}"))
+        .at("parameters")
+        .size();
+  };
+  EXPECT_EQ(asked(R"(, "most": 1)"), 1u);
+  EXPECT_EQ(asked(""), all.parameters.size());
 }
 
 TEST_F(ViewCompare, OfSeveralBitsTheHighestIsNamed) {
@@ -190,6 +212,14 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
     EXPECT_EQ(g.difference, std::abs(loss("r1", g.step) - loss("r2", g.step)));
   EXPECT_GT(by_log.growth.back().difference, 0);
   EXPECT_FALSE(compare_runs(*session_, "r1", "r1", true).first_step);
+}
+
+TEST_F(ViewCompare, RunsOfOtherSeedsPartBeforeTheirFirstStep) {
+  train::TrainConfig other = moons_config();
+  other.seed = 5;
+  train::Run(other, {.folder = folder_ / "other"}).train();
+  session_->runs().add(folder_ / "other");
+  EXPECT_EQ(compare_runs(*session_, "r0", "r1", true).first_step, 0);
 }
 
 // As the page shows them: some of many, and whether the gradients part before the losses.

@@ -132,6 +132,16 @@ TEST(Edit, NoiseIsOfItsSeedAlone) {
   EXPECT_TRUE(with("%0 += noise(0.5, 7)").same_bits(with("%0 += noise(0.5, 7)")));
   EXPECT_FALSE(with("%0 += noise(0.5, 7)").same_bits(with("%0 += noise(0.5, 8)")));
   EXPECT_TRUE(with("%0 += noise(0, 7)").same_bits(run(w.function, w)));
+  // In f64 as in f32.
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {2}}}, {"y", {Dtype::kF64, {2}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0], Dtype::kF64), in[1]};
+  });
+  const Function noisy =
+      edit(f, {parse_edit("%x += noise(0.5, 7)"), parse_edit("%y += noise(0.5, 7)")}).function;
+  const std::vector<Tensor> out = interpret(
+      noisy, std::vector<Tensor>{Tensor::zeros(inputs[0].type), Tensor::zeros(inputs[1].type)});
+  EXPECT_TRUE(out[0].same_bits(out[1]));
 }
 
 TEST(Edit, CompiledAndInterpretedAgree) {

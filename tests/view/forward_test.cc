@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -153,6 +154,11 @@ TEST_F(ViewForward, NeuronIsThatOfTrace) {
   EXPECT_EQ(n.source, "layers.0");
   EXPECT_EQ(n.neurons, 2);
   EXPECT_TRUE(n.names.empty());
+  // What makes it NaN is its first term.
+  const Subject odd{.model = "r0", .input = InputSpec{InputSpec::Numbers{{9, std::nan("")}}}};
+  const ExplainedNeuron nan = neuron(*session_, {.subject = odd, .layer = "layers.0", .most = 1});
+  ASSERT_EQ(nan.neuron.terms.size(), 1u);
+  EXPECT_EQ(nan.neuron.terms[0].index, 1);
   // The first layer's terms are the columns of the data.
   EXPECT_EQ(neuron(*session_, {.subject = example(5), .layer = "layers.0"}).names,
             (std::vector<std::string>{"x", "y"}));
@@ -285,6 +291,19 @@ TEST_F(ViewForward, AGradientComesOnceFromEachOp) {
   EXPECT_TRUE(g.rows.back().values->elements.same_bits(Tensor::from<float>({2}, {6, 0})));
 }
 
+// As an ONNX file is opened: nothing says what the data were.
+TEST(ViewGradient, WithoutDataTheLossIsOfAClass) {
+  Session session({});
+  OpenModel open{.name = "bare"};
+  open.model.function = trace("bare", {{"x", f32({3})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] + in[0]};
+  });
+  const Subject subject{session.add(std::move(open))->id, InputSpec{InputSpec::Numbers{{0, 0, 0}}}};
+  EXPECT_NEAR(gradient(session, {.subject = subject, .target = {{2}}}).value.value, std::log(3.0),
+              1e-6);
+  EXPECT_THROW(gradient(session, {.subject = subject, .target = {{3}}}), Error);
+}
+
 // Whose errors are measured in the scale of its targets.
 TEST_F(ViewForward, TheLossOfARegressionIsThatOfItsEvaluation) {
   std::ofstream file(folder_ / "table.csv");
@@ -336,6 +355,7 @@ TEST_F(ViewForward, GraphHasEveryOpAndItsLayers) {
   EXPECT_EQ(g.groups.at(static_cast<std::size_t>(g.nodes[2].group)).name, "layers.1");
   EXPECT_EQ(g.nodes[0].parameters, 24);
   EXPECT_EQ(g.groups.front().parameters, 42);
+  EXPECT_EQ(g.groups.front().nodes, 3);
   EXPECT_THROW(graph_of(open->model.function, open->model.params, 2), Error);
   EXPECT_GT(graph_of_body(open->model.function, 0, 100).nodes.size(), 1u);
   EXPECT_THROW(graph_of_body(open->model.function, 3, 100), Error);
@@ -390,6 +410,25 @@ TEST(ViewGraph, WithoutScopesLayersAreThoseOfParameters) {
   ASSERT_EQ(g.nodes[0].group, 0);
   EXPECT_EQ(g.groups[0].name, "a");
   EXPECT_EQ(g.nodes[1].group, -1);
+  // As many ops as are shown. None of them has a body.
+  EXPECT_EQ(graph_of(f, {}, 2).nodes.size(), 2u);
+  EXPECT_THROW(graph_of_body(f, 1, 100), Error);
+}
+
+TEST(ViewGraph, LayersAreInTheirBlocks) {
+  const Function scoped = trace("scoped", {{"x", f32({4})}}, [](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "blocks.0.norm");
+    return std::vector<Value>{sum(in[0], 0)};
+  });
+  const Function bare = trace("bare", {{"blocks.0.norm.weight", f32({4})}},
+                              [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });
+  const Params params{{"blocks.0.norm.weight", Tensor::zeros(f32({4}))}};
+  for (const Graph& g : {graph_of(scoped, {}, 9), graph_of(bare, params, 9)}) {
+    const Json groups = to_json(g).at("groups");
+    EXPECT_EQ(groups.at("name").dump(), R"(["blocks","blocks.0","blocks.0.norm"])");
+    EXPECT_EQ(groups.at("parent").dump(), "[-1,0,1]");
+  }
+  EXPECT_EQ(graph_of(scoped, {}, 9).nodes[0].note, "axis = 0");
 }
 
 TEST_F(ViewForward, TenThousandOps) {
@@ -409,6 +448,12 @@ TEST_F(ViewForward, TenThousandOps) {
   EXPECT_EQ(graph.at("nodes").at("op").size(), 10'000u);
   EXPECT_EQ(graph.at("groups").at("name").size(), 5001u);
   EXPECT_EQ(graph.at("edges").size(), 15'000u);
+}
+
+// As curl sends one that has nothing to say.
+TEST(ViewApi, ARequestMayBeEmpty) {
+  Session session({});
+  EXPECT_EQ(answer(session, "session", ""), answer(session, "session", "{}"));
 }
 
 TEST_F(ViewForward, WrongRequestsAreOneSentence) {
@@ -502,6 +547,9 @@ TEST_F(ViewForward, NumbersFitTheInputsDtype) {
   EXPECT_THROW(of(Dtype::kU8, 256), Error);
   EXPECT_THROW(of(Dtype::kU8, -1), Error);
   EXPECT_THROW(of(Dtype::kI32, 2147483648), Error);
+  EXPECT_EQ(of(Dtype::kI32, -2147483648.0), -2147483648.0);
+  EXPECT_THROW(of(Dtype::kI32, -2147483649.0), Error);
+  EXPECT_THROW(of(Dtype::kI8, -129), Error);
   EXPECT_THROW(of(Dtype::kI32, 1.5), Error);
   EXPECT_EQ(of(Dtype::kF64, 0.1), 0.1);
   EXPECT_EQ(of(Dtype::kBf16, 0.1), 0.10009765625);
@@ -592,6 +640,65 @@ TEST_F(ViewForward, ARegressionHasNoClass) {
   EXPECT_THROW(gradient(*session_, {.subject = third, .target = {{1, 2}}}), Error);
 }
 
+// A norm has operands of its own behind the first.
+TEST_F(ViewForward, TheSourceOfANeuronIsBehindItsNorm) {
+  OpenModel open{.name = "norm"};
+  open.model.function =
+      trace("norm", {{"a", f32({2, 3})}, {"gain", f32({2})}, {"b", f32({1, 2})}, {"x", f32({3})}},
+            [](std::span<const Value> in) {
+              Value hidden;
+              {
+                const Builder::Scope scope(in[0].builder(), "first");
+                hidden = linear(in[3], in[0]);
+              }
+              const Builder::Scope scope(in[0].builder(), "second");
+              return std::vector<Value>{linear(hidden * in[1], in[2])};
+            });
+  open.model.params = {{"a", Tensor::zeros(f32({2, 3}))},
+                       {"gain", Tensor::zeros(f32({2}))},
+                       {"b", Tensor::zeros(f32({1, 2}))}};
+  const std::string id = session_->add(std::move(open))->id;
+  const Subject subject{id, InputSpec{InputSpec::Numbers{{1, 2, 3}}}};
+  EXPECT_EQ(neuron(*session_, {.subject = subject, .layer = "second"}).source, "first");
+  EXPECT_EQ(neuron(*session_, {.subject = subject, .layer = "first"}).source, "");
+  // Its terms may all be in the rest.
+  EXPECT_TRUE(
+      neuron(*session_, {.subject = subject, .layer = "first", .most = 0}).neuron.terms.empty());
+}
+
+// What a request asks for beside its subject.
+TEST_F(ViewForward, ARequestHasItsOptions) {
+  const auto said = [&](const std::string& name, const std::string& options) {
+    return Json::parse(answer(*session_, name, R"({"model": "r0", )" + options + "}"));
+  };
+  const auto bins = [](const Json& shown) { return shown.at("histogram").at("counts").size(); };
+  const Json first = said("parameters", R"("bins": 3)").at("parameters").at(0);
+  EXPECT_EQ(bins(first), 3u);
+  EXPECT_EQ(bins(said("parameters", R"("node": 0)").at("parameters").at(0)), 30u);
+  const Json part = said("tensor", R"("value": "%layers.0.weight", "bins": 4,
+                                      "box": {"first": [1, 0], "count": [2, 1]})");
+  EXPECT_EQ(bins(part), 4u);
+  EXPECT_EQ(part.at("values").at("values").size(), 2u);
+  const auto row = [&](const std::string& options) {
+    return said("forward", R"("input": {"index": 1}, "only": ["%0"])" + options).at("rows").at(0);
+  };
+  EXPECT_FALSE(row(R"(, "values": 0)").contains("values"));
+  EXPECT_EQ(row(R"(, "values": 3)").at("values").at("values").size(), 3u);
+  EXPECT_EQ(row("").at("values").at("values").size(), 8u);
+  const std::string one = R"("input": {"index": 1}, "layer": "layers.1", "index": 0)";
+  EXPECT_EQ(said("neuron", one + R"(, "terms": 2)").at("terms").size(), 2u);
+  EXPECT_EQ(said("neuron", one).at("terms").size(), 8u);
+  const auto shown = [&](const std::string& options) {
+    return said("data", options + R"("first": 2)").at("examples").dump();
+  };
+  EXPECT_NE(shown(""), shown(R"("part": "train", )"));
+  EXPECT_NE(shown(""), shown(R"("data": "moons:4,count=200", )"));
+  const Json limits = Json::parse(answer(*session_, "session", "")).at("limits");
+  EXPECT_EQ(limits.at("nodes").as_integer(), session_->limits().nodes);
+  EXPECT_EQ(limits.at("values").as_integer(), session_->limits().values);
+  EXPECT_EQ(limits.at("steps").as_integer(), session_->limits().steps);
+}
+
 // Whatever its outputs are.
 TEST_F(ViewForward, LabelsHaveProbabilitiesAndEqualTokensTheirOrder) {
   const auto spoken = [&](const std::string& task, const std::vector<double>& numbers) {
@@ -665,6 +772,18 @@ TEST_F(ViewForward, AModelIsDescribed) {
   EXPECT_TRUE(line.at("picture").is_null());
   EXPECT_EQ(square.at("parameters").as_integer(), 64 * 2 + 2);
   EXPECT_EQ(square.at("bytes").as_integer(), 4 * (64 * 2 + 2));
+  // So are examples of that many numbers, unless these have names.
+  const auto shown = [](std::int64_t count, std::vector<std::string> names) {
+    Dataset data;
+    data.feature_names = std::move(names);
+    data.inputs = Tensor::zeros(f32({1, count}));
+    data.targets = Tensor::zeros({Dtype::kI32, {1}});
+    return to_json(ShownExamples{std::make_shared<Dataset>(std::move(data)), "test", {}})
+        .at("picture");
+  };
+  EXPECT_EQ(shown(64, {}).dump(), R"({"height":8,"width":8})");
+  for (const std::int64_t count : {49, 65}) EXPECT_TRUE(shown(count, {}).is_null()) << count;
+  EXPECT_TRUE(shown(64, std::vector<std::string>(64, "a")).is_null());
   // Two ops of one scope are told apart.
   OpenModel twice{.name = "twice"};
   twice.model.function =
@@ -696,6 +815,10 @@ TEST_F(ViewForward, WhatIsNamedStaysOpenAndTheRestIsBounded) {
 }
 
 TEST_F(ViewForward, DroppedFilesAreRead) {
+  const std::string before = std::filesystem::temp_directory_path().string();
+  const std::filesystem::path temporary = folder_ / "temporary";
+  std::filesystem::create_directory(temporary);
+  setenv("TMPDIR", temporary.c_str(), 1);
   const auto bytes_of = [](const std::vector<std::byte>& b) {
     return std::span<const std::byte>(b);
   };
@@ -726,6 +849,8 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
   EXPECT_THROW(smaller.open("a.safetensors", bytes), Error);
   session_->close("m0");
   EXPECT_THROW(session_->model("m0"), Error);
+  setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary));
 }
 
 }  // namespace

@@ -6,10 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <optional>
 
 #include "limpid/core/error.h"
+#include "limpid/data/byte_pair.h"
+#include "limpid/data/data_config.h"
 #include "limpid/data/generate.h"
+#include "limpid/nn/char_lm.h"
+#include "limpid/nn/gpt.h"
+#include "limpid/ops/ops.h"
 #include "limpid/view/api.h"
+#include "limpid/view/compare.h"
 #include "limpid/view/data.h"
 #include "limpid/view/forward.h"
 #include "limpid/view/whatif.h"
@@ -115,6 +122,15 @@ TEST_F(ViewLanguage, ARequestHasItsSampling) {
   };
   EXPECT_EQ(kept(R"("top_p": 1e-6)"), 1);
   EXPECT_EQ(kept(R"("top_k": 4)"), 4);
+  const auto said = [&](const std::string& options) {
+    return Json::parse(answer(*session_, "language",
+                              R"({"model": "r1", "input": {"text": "to be"})" + options + "}"));
+  };
+  const auto first = [&](const std::string& options) {
+    return said(options).at("next").at(0).at("probability").as_number();
+  };
+  EXPECT_GT(first(""), first(R"(, "temperature": 2)"));
+  EXPECT_EQ(said(R"(, "most": 3)").at("next").size(), 3u);
 }
 
 TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
@@ -127,6 +143,16 @@ TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_EQ(said.at("added").at(i).at("id").as_integer(), all.tokens[5 + i].id);
   EXPECT_EQ(said.at("tokens").size(), 11u);
+  // One after the other, they are the same.
+  for (int drawn = 0; drawn < 2; ++drawn) {
+    const Json one = Json::parse(answer(
+        *session_, "generate",
+        R"({"model": "r1", "text": "to be)" + std::string(drawn == 0 ? "" : all.tokens[5].text) +
+            R"(", "seed": 9, "drawn": )" + std::to_string(drawn) + "}"));
+    ASSERT_EQ(one.at("added").size(), 1u);
+    EXPECT_EQ(one.at("added").at(0).at("id").as_integer(),
+              all.tokens[static_cast<std::size_t>(5 + drawn)].id);
+  }
 }
 
 // A text's examples are as long as the run's context.
@@ -153,6 +179,13 @@ TEST_F(ViewLanguage, AnExampleIsItsTokens) {
   const Json shown =
       to_json(show_examples(*session_, {.model = "r1", .part = "train", .first = 3}));
   EXPECT_EQ(shown.at("examples").at(0).at("text").as_string(), text);
+  // The last of its targets is what follows the whole text.
+  const std::vector<double> targets = to_doubles(data->targets_of(3, 1));
+  const auto token = [&](double target) {
+    return token_text(*data->tokenizer, static_cast<std::int32_t>(target));
+  };
+  ASSERT_NE(token(targets.front()), token(targets.back()));
+  EXPECT_EQ(shown.at("examples").at(0).at("label").as_string(), token(targets.back()));
   EXPECT_TRUE(shown.at("picture").is_null());
   EXPECT_TRUE(shown.at("classes").is_null());
 }
@@ -192,6 +225,23 @@ TEST_F(ViewLanguage, ATextsCommandHasItsPrompt) {
   edited.changes.push_back({.edit = parse_edit("%0 += 1")});
   EXPECT_EQ(edit_text(*session_, edited).command,
             "limpid trace '" + (folder_ / "gpt").string() + "' --prompt 'to be' --edit '%0 += 1'");
+}
+
+// It was edited for a text, and takes others.
+TEST_F(ViewLanguage, AVariantTakesTextsOfAnyLength) {
+  Subject edited = text("to be");
+  edited.changes.push_back({.edit = parse_edit("%0 += 1")});
+  const auto kept = keep(*session_, edited, "moved");
+  EXPECT_EQ(kept->hash, keep(*session_, {"r1", {}, edited.changes}, "moved")->hash);
+  const Subject longer{kept->id, InputSpec{InputSpec::Text{"to be or not"}}};
+  Subject again = text("to be or not");
+  again.changes = edited.changes;
+  EXPECT_TRUE(compare(*session_, longer, again).only_a.empty());
+  EXPECT_EQ(language(*session_, {.subject = longer}).tokens.size(), 12u);
+}
+
+TEST_F(ViewLanguage, TheFirstTextIsOfLettersThatTheModelKnows) {
+  EXPECT_EQ(model_json(*session_->model("r1")).at("text").as_string(), "the qui bron o");
 }
 
 TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {
@@ -271,6 +321,66 @@ TEST(ViewTokens, BytesAreShownThatAreNoCharacter) {
   EXPECT_EQ(token_text(bytes, 0xce), "<ce>");
 }
 
+// A network that was never trained, as the model of a session.
+class ViewUntrained : public ::testing::Test {
+ protected:
+  template <class Net>
+  std::string add(const Net& net, const DataConfig& data) {
+    Json config = Json::parse(net.config());
+    config["data"] = to_json(data);
+    return session_
+        .add({.name = "net", .model = {net.function(), net.init(Key(1)), config.dump()}})
+        ->id;
+  }
+  static DataConfig letters() {
+    return {.task = Task::kNextToken, .class_names = {"a", "b", "c", "d", "e"}};
+  }
+  Session session_{{}};
+};
+
+TEST_F(ViewUntrained, ARequestExplainsTheNeuronOfItsToken) {
+  const std::string id =
+      add(nn::Gpt{.vocabulary = 5, .context = 8, .layers = 1, .width = 4, .heads = 1}, letters());
+  const auto asked = [&](const std::string& row) {
+    return Json::parse(answer(session_, "neuron",
+                              R"({"model": ")" + id + R"(", "input": {"text": "abcd"}, )" + row +
+                                  R"("layer": "lm_head", "index": 2})"));
+  };
+  EXPECT_EQ(asked("").at("row").as_integer(), 3);
+  for (const std::int64_t row : {0, 2}) {
+    const Json said = asked(fmt::format(R"("row": {}, )", row));
+    EXPECT_EQ(said.at("row").as_integer(), row);
+    EXPECT_NE(said.at("z").dump(), asked("").at("z").dump()) << row;
+  }
+}
+
+TEST_F(ViewUntrained, AnOutputWithoutATokenIsShownByItsNumber) {
+  const std::string id = add(nn::CharLm{6, 3, 5, nn::mlp({15, 8, 6}, relu)}, letters());
+  const Language l = language(session_, {.subject = {id, InputSpec{InputSpec::Text{"abc"}}}});
+  std::vector<std::string> texts(6);
+  for (const NextToken& n : l.next) texts.at(static_cast<std::size_t>(n.token.id)) = n.token.text;
+  EXPECT_EQ(texts, (std::vector<std::string>{"a", "b", "c", "d", "e", "<5>"}));
+}
+
+TEST_F(ViewUntrained, ATextEndsWhereTheModelEndsIt) {
+  const auto written = [&](std::optional<std::int32_t> end) {
+    BytePairRules rules;
+    for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+    DataConfig data{.task = Task::kNextToken};
+    data.tokenizer = Tokenizer::byte_pair(rules, {{}, end});
+    const std::string id = add(nn::CharLm{256, 3, 5, nn::mlp({15, 8, 256}, relu)}, data);
+    return generate(session_, {.model = id, .text = "ab", .seed = 3, .count = 20}, 0);
+  };
+  const std::vector<ShownToken> endless = written({}).tokens;
+  ASSERT_EQ(endless.size(), 22u);
+  std::size_t first = 2;
+  while (endless[first].id != endless[12].id) ++first;
+  const Generated ended = written(endless[12].id);
+  EXPECT_EQ(ended.added, first - 2);
+  ASSERT_EQ(ended.tokens.size(), first);
+  for (std::size_t i = 0; i < first; ++i) EXPECT_EQ(ended.tokens[i].id, endless[i].id);
+}
+
 TEST_F(ViewLanguage, TheNextTokenHasItsText) {
   const Forward shown = forward(*session_, {.subject = text("to be")});
   const Language said = language(*session_, {.subject = text("to be")});
@@ -280,6 +390,9 @@ TEST_F(ViewLanguage, TheNextTokenHasItsText) {
     EXPECT_EQ(shown.spoken.likeliest[i].second, said.next[i].token.text);
   }
   EXPECT_EQ(shown.spoken.likeliest[0].second, shown.spoken.label);
+  for (const NextToken& next : said.next)
+    EXPECT_NEAR(shown.spoken.probabilities.at(static_cast<std::size_t>(next.token.id)),
+                next.probability, 1e-6);
 }
 
 TEST_F(ViewLanguage, WhatIsKeptBetweenTextsChangesNone) {
@@ -319,6 +432,13 @@ TEST_F(ViewLanguage, ATextMayFillTheContext) {
 TEST_F(ViewLanguage, RefusesWhatIsNoText) {
   EXPECT_THROW(tokens_of(*session_, "r0", "a"), Error);
   EXPECT_THROW(tokens_of(*session_, "r1", "\xff"), Error);
+  const auto of_tokens = [](std::vector<std::int32_t> tokens) {
+    return Subject{.model = "r1", .input = InputSpec{InputSpec::Tokens{std::move(tokens)}}};
+  };
+  const auto size = static_cast<std::int32_t>(session_->model("r1")->tokenizer->size());
+  EXPECT_EQ(language(*session_, {.subject = of_tokens({size - 1})}).tokens.size(), 1u);
+  for (const std::vector<std::int32_t>& wrong : {std::vector<std::int32_t>{}, {size}, {-1}})
+    EXPECT_THROW(forward(*session_, {.subject = of_tokens(wrong)}), Error);
   EXPECT_THROW(language(*session_, {.subject = text("")}), Error);
   EXPECT_THROW(language(*session_, {.subject = text(std::string(100, 't'))}), Error);
   EXPECT_THROW(language(*session_, {.subject = text("to"), .sampling = {.top_p = 0}}), Error);

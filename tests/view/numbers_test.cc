@@ -66,6 +66,20 @@ TEST(ViewNumbers, BitsOfEveryDtype) {
   EXPECT_EQ(to_json(values, as_from_name("base64")).at("base64").as_string(), "AACAPwAAAMA=");
 }
 
+TEST(ViewNumbers, EachStatisticHasItsName) {
+  const Tensor x = Tensor::from<double>({8}, {-3, 0, 0, 1, 6, kInf, -kInf, std::nan("")});
+  const Json said = to_json(statistics(x));
+  EXPECT_EQ(said.at("count").as_integer(), 8);
+  EXPECT_EQ(said.at("nans").as_integer(), 1);
+  EXPECT_EQ(said.at("infs").as_integer(), 2);
+  EXPECT_EQ(said.at("zero_share").as_number(), 0.25);
+  const Json finite = to_json(statistics(Tensor::from<double>({4}, {-3, 0, 0, 5})));
+  EXPECT_EQ(finite.at("min").as_number(), -3);
+  EXPECT_EQ(finite.at("max").as_number(), 5);
+  EXPECT_EQ(finite.at("mean").as_number(), 0.5);
+  EXPECT_NEAR(finite.at("std").as_number(), std::sqrt(33.0 / 4), 1e-12);
+}
+
 TEST(ViewNumbers, HistogramCountsEveryFiniteElementOnce) {
   const Tensor x = Tensor::generate<float>({1000}, [](std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = Key(1).uniform(i) - 0.5f;

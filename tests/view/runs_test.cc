@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/train/checkpoint.h"
+#include "limpid/view/api.h"
 #include "tests/view/trained.h"
 
 namespace limpid::view {
@@ -205,6 +206,25 @@ TEST_F(ViewRuns, ThinnedStepsKeepTheExtremes) {
   for (std::size_t i = 1; i < kept.size(); ++i) EXPECT_LT(kept[i - 1].step, kept[i].step);
 }
 
+// One step of a run that diverged and went on.
+TEST(ViewSteps, ThinnedStepsKeepANanAndWhatIsBesideIt) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  // The first of its bucket, and one within.
+  for (const std::size_t at : {std::size_t{400}, std::size_t{411}}) {
+    std::vector<train::StepEvent> steps(1000);
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      steps[i] = {.step = static_cast<std::int64_t>(i), .loss = 1};
+    steps[at].loss = kNan;
+    steps[415].loss = 0.5;
+    const auto kept = thinned(steps, 40);
+    const auto has = [&](std::int64_t step) {
+      return std::any_of(kept.begin(), kept.end(), [&](const auto& s) { return s.step == step; });
+    };
+    EXPECT_TRUE(has(static_cast<std::int64_t>(at)));
+    EXPECT_TRUE(has(415)) << at;
+  }
+}
+
 TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   for (const std::int64_t step : {28, 0, 13, 5, 14}) {
     const StepAgain again = session_->runs().at("r0", step);
@@ -222,6 +242,19 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   EXPECT_LE(session_->runs().at("r0", 14).from, 14);
   const std::vector<train::StepEvent> logged = session_->runs().log({.run = "r0"}).steps;
   EXPECT_EQ(session_->runs().at("r0", 17).loss, logged[16].loss);
+}
+
+// The running statistics of a norm are those of the step, too.
+TEST_F(ViewRuns, AStepHasWhatTheModelCarries) {
+  train::TrainConfig config = moons_config();
+  config.norm = "batch";
+  train::Run(config, {.folder = folder_ / "norm"}).train();
+  const std::string id = session_->runs().add(folder_ / "norm");
+  const train::StepEvent last = session_->runs().log({.run = id}).steps.back();
+  EXPECT_EQ(session_->runs().at(id, last.step).model->hash, session_->model(id)->hash);
+  const Json few =
+      Json::parse(answer(*session_, "run/log", R"({"run": ")" + id + R"(", "most": 4})"));
+  EXPECT_LE(few.at("steps").at("step").size(), 4u);
 }
 
 TEST_F(ViewRuns, StepsBeyondTheEndOrTheLimitAreRefused) {

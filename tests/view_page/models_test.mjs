@@ -120,6 +120,10 @@ const failed = await paths({
     await table.last().waitFor();
     const ops = await table.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent.trim())));
     assert.deepEqual(ops[2], ['linear', 'layers.1', '%1, %layers.1.weight, %layers.1.bias', '%2 16']);
+    // A block has a card for each parameter of its layers.
+    await page.to('graph?model=m0&at=g0');
+    const cards = [0, 1, 2].flatMap((i) => [`layers.${i}.weight`, `layers.${i}.bias`]);
+    await until(async () => assert.deepEqual(await page.locator('.parameter-card h3').allTextContents(), cards), 'the cards of a block');
   },
   'graph: keys, clicks, the wheel and a drag': async () => {
     await page.to('graph?model=m0');

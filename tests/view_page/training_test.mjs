@@ -269,6 +269,8 @@ const failed = await paths({
       return page.locator('[data-number=hash]').textContent();
     };
     assert.equal(await to(last), modelHash('a'));
+    const compared = page.locator('dt:text-is("saved checkpoint") + dd');
+    assert.equal(await compared.textContent(), 'the same bits');
     const middle = await to(17);
     assert.notEqual(middle, modelHash('a'));
     const [, from] = (await page.locator('[data-number=step]').textContent()).match(/^17 of 192, from step (\d+) in /);

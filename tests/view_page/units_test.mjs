@@ -25,6 +25,7 @@ const numbers = await module('engine/numbers');
 const { digitOf } = await module('forward/centre');
 const folds = await module('graph/folds');
 const { chain } = await module('graph/chain');
+const { magnitude, paint } = await module('ui/palette');
 
 // What a page's module expects of a browser when it is loaded.
 Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
@@ -32,6 +33,8 @@ Object.assign(globalThis, { document: { hidden: false, documentElement: { datase
 const store = await module('training/store');
 const route = await module('state/route');
 const subject = await module('state/subject');
+const session = await module('state/session');
+const client = await module('engine/client');
 
 const failed = await paths({
   'a long training stays bounded, and its extremes stay in sight': () => {
@@ -59,6 +62,11 @@ const failed = await paths({
     assert.equal(data.steps.step.at(-1), 400_000);
     assert.ok(data.steps.loss.includes(99), 'the one great loss is still there');
     assert.deepEqual(data.steps.step, data.steps.step.slice().sort((a, b) => a - b));
+  },
+  'a NaN of a long training stays in sight, and what is beside it': () => {
+    const kept = (...loss) => store.thinned({ step: loss.map((_, i) => i), epoch: loss, loss, learning_rate: loss, gradient_norm: loss }).step;
+    assert.deepEqual(kept(2, 2, 2, NaN, 2, 1, 2, 2), [0, 3, 5, 7]);
+    assert.deepEqual(kept(NaN, 2, 2, 2, 2, 1, 2, 2), [0, 5, 7]);
   },
   'the steps of a run are those done, though the log has some of them': () => {
     const steps = { step: [1, 4688], epoch: [1, 10], loss: [2, 1], learning_rate: [0.1, 0], gradient_norm: [1, 1] };
@@ -96,9 +104,11 @@ const failed = await paths({
       [1e300, '1e+300'],
       ['nan', 'nan'],
       ['-inf', '-inf'],
+      [0, '0'],
+      [-0, '-0'],
     ];
     for (const [x, text] of cases) assert.equal(numbers.exact(x), text);
-    assert.deepEqual([0, 1, -2.5, 0.00001, 1234567, 'inf', 0.3333333].map((x) => numbers.brief(x)), ['0', '1', '−2.500', '1.00e−5', '1.23e+6', '∞', '0.3333']);
+    assert.deepEqual([0, 1, -2.5, 0.00001, 1234567, 'inf', '-inf', -Infinity, 'nan', 0.3333333].map((x) => numbers.brief(x)), ['0', '1', '−2.500', '1.00e−5', '1.23e+6', '∞', '−∞', '−∞', 'nan', '0.3333']);
     const f32 = (x) => numbers.exact(numbers.shortest(Math.fround(x)));
     for (const x of [0.1, -2.5, 1e-7, 0.007841861, 16777216, 123.456, 0, NaN, Infinity]) assert.equal(Math.fround(Number(numbers.shortest(Math.fround(x)))), Math.fround(x));
     assert.deepEqual([0.1, 1 / 3, 24 / 255].map(f32), ['0.1', '0.33333334', '0.09411765']);
@@ -111,6 +121,42 @@ const failed = await paths({
     assert.deepEqual([numbers.percent(0.12345), numbers.percent(1, 0), numbers.percent('nan'), numbers.percent(0.98765, 2)], ['12.3\u202f%', '100\u202f%', 'NaN\u202f%', '98.77\u202f%']);
     assert.deepEqual([numbers.shapeText([]), numbers.shapeText([3]), numbers.shapeText([256, 784])], ['scalar', '3', '256 × 784']);
     assert.deepEqual(['a b', '\n', '\t', ''].map(numbers.visible), ['a\u2423b', '\u21b5', '\u21e5', '\u2205']);
+  },
+  'colours are of the finite numbers, whatever stands beside them': () => {
+    const values = [2, -4, 0, NaN, Infinity, -Infinity];
+    assert.equal(magnitude(values), 4);
+    assert.deepEqual([magnitude([]), magnitude([NaN, Infinity])], [0, 0]);
+    const colours = (list) => {
+      const pixels = new Uint32Array(list.length);
+      paint(list, magnitude(values), 'light', pixels);
+      return [...pixels];
+    };
+    const [half, least, zero, nan, most, infinite] = colours(values);
+    assert.equal(new Set([half, least, zero, nan, most]).size, 5);
+    assert.deepEqual([most, infinite], colours([4, -4]), 'infinities are as far as the farthest');
+  },
+  'models of one name are told apart': () => {
+    session.session.value = { models: [{ id: 'm0', name: 'a' }, { id: 'm1', name: 'b' }, { id: 'm2', name: 'a' }], runs: [{ id: 'r0', name: 'x', path: '1/x' }, { id: 'r1', name: 'x', path: '2/x' }] };
+    assert.deepEqual(session.models.value.map(session.modelTitle), ['a (m0)', 'b', 'a (m2)']);
+    assert.deepEqual(session.runs.value.map(session.runTitle), ['x (1/x)', 'x (2/x)']);
+  },
+  'requests to an engine that is gone, and that is there again': async () => {
+    const { fetch } = globalThis;
+    try {
+      globalThis.fetch = () => Promise.reject(new TypeError('no connection'));
+      await assert.rejects(client.ask('session', {}), (e) => e.code === 'offline' && /does not answer/.test(e.message));
+      assert.equal(client.reachable.value, false);
+      const sent = [];
+      globalThis.fetch = async (path) => {
+        sent.push(path);
+        return new Response('{"error": {"code": "format", "message": "It is no model."}}', { status: 400 });
+      };
+      await assert.rejects(client.openFile(new File(['abc'], 'a&b=50% ü.onnx')), (e) => e.code === 'format' && e.message === 'It is no model.');
+      assert.equal(client.reachable.value, true);
+      assert.equal(new URL(sent[0], 'http://here').searchParams.get('name'), 'a&b=50% ü.onnx');
+    } finally {
+      globalThis.fetch = fetch;
+    }
   },
   'an address says what it was made of': () => {
     const params = { model: 'r0@7', cell: 'layers.1:5', open: 'a|b/c', text: 'a & b = ü?#%\n', values: '1,-2.5', none: '' };
@@ -185,6 +231,32 @@ const failed = await paths({
     assert.ok(open.boxes.some((b) => b.id === 'n99' && b.parent === 'g0'));
     assert.deepEqual(folds.around(tree, 9_999), [99]);
     assert.equal(folds.find(tree, '%9998')[0].id, 'n9998');
+  },
+  'what an edge and a search say of values': () => {
+    // x and the parameter Wq go into two ops, of which the second takes both results of the first.
+    const graph = {
+      name: 'two',
+      values: {
+        name: ['%x', '%Wq', '%0', '%1', '%2'],
+        dtype: Array(5).fill('f32'),
+        shape: [[4], [4, 3], [4], [2], [4]],
+        kind: ['input', 'parameter', 'result', 'result', 'result'],
+        node: [-1, -1, 0, 0, 1],
+      },
+      nodes: { op: ['Split', 'add'], note: ['', ''], group: [-1, -1], inputs: [[0, 1], [2, 3]], outputs: [[2, 3], [4]], parameters: [12, 0], multiply_adds: [0, 0], body: [false, false] },
+      groups: { name: [], parent: [], kind: [], nodes: [], parameters: [] },
+      edges: [[-1, 0, 0], [-2, 0, 1], [0, 1, 2], [0, 1, 3]],
+      outputs: [{ name: '', value: 4 }],
+    };
+    const tree = folds.treeOf(graph);
+    assert.deepEqual(folds.shown(tree, new Set()).edges, [
+      { from: 'v0', to: 'n0', label: '4' },
+      { from: 'n0', to: 'n1', label: '4 and 1 more' },
+      { from: 'n1', to: 'o0', label: '4' },
+    ]);
+    for (const text of ['Wq', 'wq', ' WQ ']) assert.deepEqual(folds.find(tree, text), [{ id: 'n0', title: 'Split', detail: '%Wq' }]);
+    assert.deepEqual(folds.find(tree, 'SPLIT').map((f) => f.id), ['n0']);
+    assert.deepEqual([folds.find(tree, ''), folds.find(tree, 'none')], [[], []]);
   },
   'a chain is laid out as dagre does it, and nothing else is taken for one': async () => {
     const { Graph, layout } = await import(pathToFileURL(join(web, 'node_modules/@dagrejs/dagre/dist/dagre.esm.js')));

@@ -88,8 +88,10 @@ export function thinned(steps: Steps): Steps {
     const end = Math.min(from + 8, n);
     let [least, most] = [from, from];
     for (let i = from; i < end; ++i) {
-      if (steps.loss[i]! < steps.loss[least]!) least = i;
-      if (steps.loss[i]! > steps.loss[most]!) most = i;
+      const loss = steps.loss[i]!;
+      if (loss < steps.loss[least]! || Number.isNaN(steps.loss[least])) least = i;
+      // NaN is the greatest, as where the engine thins them.
+      if (loss > steps.loss[most]! || (Number.isNaN(loss) && !Number.isNaN(steps.loss[most]))) most = i;
     }
     for (const i of [...new Set([from, least, most, end - 1])].sort((a, b) => a - b)) {
       to.step.push(steps.step[i]!);
