@@ -71,10 +71,10 @@ Tensor example_of_numbers(const std::vector<float>& numbers, const Model& model)
                                  list_of(feature_names(model)), numbers.size()));
   const Shape shape = input.type.shape.insert(0, 1);
   if (!tokens) return Tensor::from<float>(shape, numbers);
-  constexpr float kMost = 1 << 24;  // f32 holds all integers up to here
+  constexpr float kEnd = 1 << 24;  // the next integer is this number as f32, too
   std::vector<std::int32_t> integers;
   for (const float number : numbers) {
-    if (!(std::fabs(number) <= kMost) || number != std::trunc(number))
+    if (!(std::fabs(number) < kEnd) || number != std::trunc(number))
       throw UsageError(fmt::format("--values: {} is not a token index", number));
     integers.push_back(static_cast<std::int32_t>(number));
   }

@@ -22,8 +22,8 @@ std::string missing_tokenizer(const Model& model);
 
 // Writes the model by save_huggingface, and its tokenizer if save_tokenizer supports it.
 void save_pretrained(const std::filesystem::path& folder, const Model& model);
-// The parts of the model that such a folder cannot store, for messages: "the tokenizer", "the names
-// of the columns", "the names of the classes", "the chat template".
+// The parts of the model that such a folder cannot store, for messages: "the tokenizer", "the
+// column names", "the class names", "the chat template".
 std::vector<std::string> lost_in_pretrained(const Model& model);
 
 }  // namespace limpid

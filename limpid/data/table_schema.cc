@@ -69,7 +69,8 @@ void verify_feature(const TableColumn& column, Missing missing) {
   if (missing == Missing::kImpute && !column.fill)
     bad_schema(fmt::format("column {} has no fill", in_quotes(column.name)));
   if (column.categorical && column.fill &&
-      !(*column.fill >= 0 && *column.fill < static_cast<float>(column.categories.size())))
+      !(*column.fill >= 0 && *column.fill < static_cast<float>(column.categories.size()) &&
+        *column.fill == std::floor(*column.fill)))
     bad_schema(fmt::format("column {} is filled with category {} of {}", in_quotes(column.name),
                            *column.fill, column.categories.size()));
 }

@@ -170,7 +170,7 @@ class TemplateRenderer {
       return;
     }
     const std::vector<Value> parts = operations_.elements(node, element);
-    if (element.is_undefined() || parts.size() != node.names.size())
+    if (parts.size() != node.names.size())
       work_.refuse(node, fmt::format("for: expected {} values in an element, got {}",
                                      node.names.size(), parts.size()));
     for (std::size_t i = 0; i < parts.size(); ++i) frame.slots[node.slots[i]] = parts[i];

@@ -82,10 +82,7 @@ class TemplateLexer {
   // At the end of a tag: how much of the following data it removes.
   void after_tag(char sign, bool takes_line_end) {
     if (sign == '-') {
-      const std::string_view rest = source_.substr(at_);
-      const std::size_t size = rest.size() - without_leading_space(rest).size();
-      at_ += size;
-      line_begins_ = size > 0 && source_[at_ - 1] == '\n';
+      at_ = source_.size() - without_leading_space(source_.substr(at_)).size();
       return;
     }
     line_begins_ = takes_line_end && sign != '+' && at_ < source_.size() && source_[at_] == '\n';

@@ -37,6 +37,18 @@ class Pages(tool.ToolTest):
         lines = self.output("ops").splitlines()
         self.assertRegex(lines[0], r"^op +formula +shapes$")
         self.assertGreater(len(lines), 90)
+        self.assert_same_table(lines[1:], self.document("ops")["ops"], ("name", "formula", "shapes"))
+
+    def assert_same_table(self, lines, rows, keys):
+        """The lines of a table have the texts of the document, in columns."""
+        self.assertEqual([line.split() for line in lines], [" ".join(row[key] for key in keys).split() for row in rows])
+
+    def test_every_operator_of_onnx_has_a_line(self):
+        if "onnx-ops" not in self.output("--help"):
+            self.skipTest("the tool was built without ONNX")
+        lines = self.output("onnx-ops").splitlines()
+        self.assertRegex(lines[0], r"^operator +versions +becomes$")
+        self.assert_same_table(lines[1:], self.document("onnx-ops")["operators"], ("name", "versions", "meaning"))
 
     def test_an_op_that_is_none(self):
         self.assertEqual(self.error(2, "ops", "convolve"),

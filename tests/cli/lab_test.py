@@ -39,7 +39,7 @@ class Lab(tool.ToolTest):
         self.assertIn("XOR: Never learnt", " ".join(document["notes"]))
         epochs = self.document("perceptron", "--target", "AND")["epochs"]
         self.assertEqual([epoch["mistakes"] for epoch in epochs], [1, 3, 3, 2, 1, 0])
-        self.assertIn("XOR: Never learnt", text)
+        self.assertIn("XOR: Never learnt: the weights after epoch 3 equal those after epoch 2, so the epochs repeat", text)
         self.assertIn("OR: Not learnt in 2 epochs", self.output("lab", "perceptron", "--epochs", "2"))
 
     def test_small_weights_vanish_large_ones_explode_hes_stay(self):
@@ -52,6 +52,7 @@ class Lab(tool.ToolTest):
         self.assertTrue(1 < float(row(text, "x + W relu(x), He's std / sqrt(2 layers)")[-1]) < 10)
         other = self.output("lab", "init", "--layers", "30", "--width", "64", "--seed", "1")
         self.assertNotEqual(other, text)
+        self.assertEqual(row(self.output("lab", "init", "--layers", "90", "--width", "32"), "ReLU, normal, std 1")[-1], "over")
 
     def test_activations_are_as_steep_as_they_are_said_to_be(self):
         text = self.output("lab", "activations")
@@ -67,6 +68,8 @@ class Lab(tool.ToolTest):
         text = self.output("lab", "collapse", *sizes)
         # 4 * 8 + 8 + 8 * 2 + 2 parameters become 4 * 2 + 2.
         self.assertEqual(row(text, "linear, linear")[:6], ["2", "->", "1", "58", "->", "10"])
+        # For 101 examples: a product and a sum for each weight, and a sum for each bias.
+        self.assertEqual(row(text, "linear, linear")[6:9], [f"{101 * 106:,}", "->", f"{101 * 18:,}"])
         change = float(row(text, "linear, linear")[-1])
         self.assertGreater(change, 0)  # by rounding
         self.assertLess(change, 1e-4)
@@ -74,6 +77,10 @@ class Lab(tool.ToolTest):
         self.assertEqual(row(text, "linear, relu, linear")[-1], "0")
         self.assertIn("linear, relu, linear: nothing folds\n", text)
         self.assertNotEqual(self.output("lab", "collapse", *sizes, "--seed", "7"), text)
+        document = self.document("lab", "collapse", *sizes)
+        for cells, chart in zip(document["rows"], document["charts"], strict=True):
+            first = max(map(abs, chart["series"][0]["y"]))  # of both outputs
+            self.assertGreaterEqual(1.05 * float(cells[4]), first, cells[0])
 
     def test_one_hidden_layer(self):
         # A seed gives these numbers on every machine.
@@ -83,7 +90,10 @@ class Lab(tool.ToolTest):
             ["abs(x) on [-1, 1]", "1 relu", "2000", "0.058", "0.58"], ["abs(x) on [-1, 1]", "4 relu", "2000", "1.1e-07", "0.0034"],
             ["sin(x) on [-2 pi, 2 pi]", "2 tanh", "4000", "0.28", "1"],
             ["sin(x) on [-2 pi, 2 pi]", "32 tanh", "4000", "1.5e-06", "0.0031"]])
-        for chart in self.document("lab", "approximation")["charts"]:
+        charts = self.document("lab", "approximation")["charts"]
+        self.assertEqual([(chart["title"], [series["name"] for series in chart["series"]]) for chart in charts], [
+            ("abs(x) on [-1, 1]", ["target", "1 relu", "4 relu"]), ("sin(x) on [-2 pi, 2 pi]", ["target", "2 tanh", "32 tanh"])])
+        for chart in charts:
             for series in chart["series"]:
                 self.assertEqual((len(series["x"]), len(series["y"])), (101, 101), series["name"])
                 self.assertEqual(series["x"][0], -series["x"][-1], series["name"])
@@ -105,6 +115,8 @@ class Lab(tool.ToolTest):
             self.assertEqual(page.links, ["data:,"], experiment)
             self.assertNotIn("No values to show", path.read_text(), experiment)
             path.unlink()
+        self.document("lab", "perceptron", "--html", path)
+        self.assertIn("svg", Page(path.read_text()).tags)
         self.error(1, "lab", "perceptron", "--html", self.folder / "none" / "page.html")
 
     def test_what_there_is_not(self):

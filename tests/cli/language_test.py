@@ -228,6 +228,7 @@ class LanguageTest(tool.ToolTest):
         self.assertEqual(document["prompt"], "the")
         self.assertEqual([("the" + text["text"] + "\n", text["seed"]) for text in document["texts"]],
                          [(generate("--seed", seed, "--prompt", "the"), seed) for seed in (4, 5)])
+        self.assertEqual(self.output("generate", self.model, "--tokens", "0", "--prompt", "the"), "the\n")
         # A prompt longer than the context keeps its last tokens.
         self.assertEqual(generate("--prompt", "zzz the cat"[4:])[7:], generate("--prompt", "dog the cat")[11:])
 
@@ -264,7 +265,8 @@ class LanguageTest(tool.ToolTest):
     def test_values_of_a_text_model_are_tokens(self):
         self.train("--epochs", "1")
         self.output("run", self.model, "--values", "0,1,2,3,2,1")
-        for number in ("1.5", "nan", "1e9"):
+        self.output("run", self.model, "--values", "0,1,2,3,2,16777215")
+        for number in ("1.5", "nan", "1e9", "16777217"):  # the last is no number of f32
             self.assertIn("is not a token index", self.error(2, "run", self.model, "--values", f"0,1,2,3,2,{number}"))
 
     def test_a_transformer_becomes_a_hugging_face_folder(self):

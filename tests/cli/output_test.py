@@ -85,6 +85,9 @@ class Worked(tool.ToolTest):
                          ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "x"])
         self.assertTrue(all(row["agrees"] for row in rows), rows)
         self.assertEqual([row["checked"] for row in rows], [6, 3, 3, 1, 2])
+        # Each seed draws another example.
+        self.assertEqual(self.document("gradcheck", model, "--seed", "0")["inputs"], rows)
+        self.assertNotEqual(self.document("gradcheck", model, "--seed", "1")["inputs"], rows)
         # ReLU's gradient at 0 is 0, its central difference 1/2.
         text = ("function f(%b: f32[3], %x: f32[3]) {\n  %0 = relu(%b) : f32[3]\n"
                 "  %1 = add(%0, %x) : f32[3]\n  return %1\n}\n")
@@ -125,6 +128,7 @@ class Worked(tool.ToolTest):
             "parameter size   52 B\n")
         summary = self.document("summary", self.model(tool.REAL), "--batch", "2")
         self.assertEqual((summary["parameters"], summary["multiply_adds"]), (13, 18))
+        self.assertEqual([summary[key] for key in ("input_bytes", "forward_bytes", "parameter_bytes")], [16, 56, 52])
 
     def test_summary_of_every_op(self):
         self.assertEqual(
@@ -254,6 +258,19 @@ class Training(tool.ToolTest):
         best = [event["epoch"] for event in events if event["event"] == "epoch" and event.get("best")][-1]
         self.assertNotEqual(best % 4, 0, "a row that every run of 160 epochs has")
         self.assertIn((str(best), " *"), rows)
+
+    def test_findings_name_their_layers(self):
+        """Those that follow from another, too."""
+        out = self.folder / "run"
+        self.output(*self.RUN, "--hidden", "20,20", "--lr", "30", "--epochs", "10", "--out", out)
+        findings = self.document("doctor", out)["findings"]
+        heads = [line for line in self.output("doctor", out).splitlines()
+                 if not re.match("  (symptom|cause|try) |at step ", line)]
+        whats = [f["rule"] + (f" in {f['layer']}" if f["layer"] else "") for f in findings]
+        self.assertEqual(heads, [
+            f"  from {f['follows_from']} follows {what}: {f['symptom']}" if "follows_from" in f else f"{f['severity']}: {what}"
+            for f, what in zip(findings, whats)])
+        self.assertTrue(any(f["layer"] and "follows_from" in f for f in findings), heads)
 
     def test_the_sets_are_named(self):
         text = self.output(*self.RUN, "--epochs", "1")

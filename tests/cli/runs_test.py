@@ -26,6 +26,8 @@ class Runs(tool.ToolTest):
                                    r"\d{4}-\d\d-\d\d \d\d:\d\d +finished$")
         self.assertEqual([line.split()[0] for line in lines[1:]], ["b", "c", "deep/a"])
         self.assertEqual(self.output("runs", self.runs / "b").splitlines()[1].split()[0], ".")
+        os.rename(self.runs / "c", os.fsencode(self.runs) + b"/c\xff")
+        self.assertEqual(self.names(), ["b", "c\ufffd", "deep/a"], "a name that is not UTF-8")
 
     def test_sorts(self):
         runs = {run["run"]: run for run in self.document("runs", self.runs)["runs"]}
@@ -105,6 +107,18 @@ class Runs(tool.ToolTest):
         self.assertEqual(run.returncode, 0)
         self.assertIn(b"note: ", run.stderr)
         self.assertIn(b"deep/a", run.stdout)
+
+    def test_folders_that_may_not_be_read_hide_no_run(self):
+        for i in range(20):  # in any order among the others
+            (self.runs / f"mine{i}").mkdir(0)
+        self.folder.chmod(0o755)
+        user = {"user": 65534, "group": 65534, "extra_groups": ()} if os.geteuid() == 0 else {}
+        try:
+            run = self.run_tool("runs", self.runs, **user)
+        except PermissionError:
+            self.skipTest("another user cannot run the tool")
+        self.assertEqual((run.returncode, run.stderr), (0, b""))
+        self.assertEqual([line.split()[0] for line in run.stdout.splitlines()[1:]], [b"b", b"c", b"deep/a"])
 
     def test_no_runs(self):
         empty = self.folder / "empty"

@@ -175,6 +175,8 @@ class VerifyStep(Ranks):
         self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])
         found = self.document("verify-step", out, "--step", 4, "--shard", 2)
         self.assertEqual((found["from"], found["hash"]), (0, found["logged"]))
+        self.assertRegex(self.error(1, "verify-step", out, "--step", 4, "--shard", 0, "--checkpoint", out / "checkpoint.safetensors"),
+                         r"the checkpoint is after step \d+, expected one before step 4")
         # A log with another hash.
         log = out / "log.jsonl"
         log.write_text(log.read_text().replace(steps[2]["shards"][1], "0" * 16))

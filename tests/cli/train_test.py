@@ -196,6 +196,17 @@ class Stopped(TrainTest):
         for option in ("--out", "--resume", "--config"):
             self.assertEqual(self.error(2, "train", "--data", "moons", option, ""), f"{option}: expected a path, got ''")
 
+    def test_a_resumed_run_may_have_more_patience(self):
+        """Where nothing is learnt, the first epoch stays the best."""
+        self.output("train", "--data", "moons,count=60,split=80/20", "--lr", "1e-30", "--epochs", "9", "--patience", "1", "--threads", "1",
+                    "--out", self.out)
+
+        def epochs():
+            return [event["epoch"] for event in self.log() if event["event"] == "epoch"]
+        self.assertEqual(epochs(), [1, 2])
+        self.output("train", "--resume", self.out, "--patience", "4", "--threads", "1")
+        self.assertEqual(epochs(), [1, 2, 3, 4, 5])
+
 
 class Signals(TrainTest):
     """A signal at any time: at most one line of output, no partly written files, and --resume continues to the same bits."""
@@ -218,10 +229,10 @@ class Signals(TrainTest):
         return process
 
     @staticmethod
-    def listens(process, which):
-        """Whether the process has a handler for the signal."""
+    def listens(process, which, mask="SigCgt"):
+        """Whether the process has a handler for the signal; by another mask, whether it is ShdPnd: sent and not yet received."""
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        return int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> which - 1 & 1 == 1
+        return int(re.search(rf"{mask}:\s*(\w+)", status)[1], 16) >> which - 1 & 1 == 1
 
     @staticmethod
     def stop(process):
@@ -263,6 +274,13 @@ class Signals(TrainTest):
             self.stop_while_it_writes(process)
             process.send_signal(which)
             process.send_signal(signal.SIGCONT)
+            while process.poll() is None and self.temporary_files():
+                time.sleep(0.001)
+            # The terminal closes, too, while the run is on its way out.
+            self.stop(process)
+            if process.poll() is None and self.listens(process, signal.SIGHUP):
+                process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGCONT)
             _, message = process.communicate(timeout=60)
             self.expect_good_order(process, which, message)
 
@@ -272,9 +290,11 @@ class Signals(TrainTest):
                 process = self.started()
                 self.stop_while_it_writes(process)
                 process.send_signal(which)
-                while process.poll() is None and self.listens(process, which):
+                while process.poll() is None and self.listens(process, which, "ShdPnd"):
                     process.send_signal(signal.SIGCONT)
                     self.stop(process)
+                if process.poll() is None:
+                    self.assertFalse(self.listens(process, which), "as soon as it is received")
                 process.send_signal(which)
                 process.send_signal(signal.SIGCONT)
                 _, message = process.communicate(timeout=60)
@@ -497,6 +517,16 @@ class Told(TrainTest):
         self.assertIn("found nothing wrong", self.output("doctor", self.out, "--threshold", "spike_rise=2"))
         self.output("report", self.out)
         self.assertIn("At step 50, no longer at the end: loss_spikes: once it leapt", (self.out / "report.html").read_text())
+
+    def test_what_was_tried_is_not_recommended(self):
+        def train(out, *more):
+            self.output("train", "--data", "moons,count=60", "--threads", "1", "--out", self.folder / out, *more)
+        train("slow", "--lr", "1e-6", "--epochs", "30")
+        fix, = (f["fix"] for f in self.document("doctor", self.folder / "slow")["findings"] if f["rule"] == "update_ratio")
+        self.assertRegex(fix, r"\A--lr [\d.]+\Z")
+        train("before", *fix.split(), "--epochs", "1")
+        os.utime(self.folder / "before/config.json", (0, 0))
+        self.assertNotIn(fix, self.output("doctor", self.folder / "slow"))
 
     def test_lines_in_a_pipe(self):
         text = self.output(*self.arguments("--epochs", "120"))

@@ -55,6 +55,8 @@ class Help(tool.ToolTest):
 
     def test_help_fills_its_lines_with_the_same_words(self):
         # From 70 columns on, texts stand 30 columns behind their names.
+        # As on a serial console.
+        self.assertEqual(tool.on_terminal(0, "--help"), tool.on_terminal(80, "--help"), "a terminal that does not know its width")
         for command in (("--help",), ("train", "--help"), ("run", "--help"), ("quantize", "--help")):
             texts = set()
             for columns in (70, 80, 100, 200):
@@ -138,6 +140,7 @@ class Usage(tool.ToolTest):
                 ("expected two formats", "convert", "a.onnx", "b.onnx")):
             with self.subTest(arguments):
                 self.assertIn(message, self.error(2, *arguments))
+        self.assertEqual(self.error(2, "ops", "fly\nby\nnight"), "there is no op 'fly", "the first line")
 
     def test_quantize(self):
         self.usage_error("--to", "quantize", self.model)
@@ -244,7 +247,8 @@ class Usage(tool.ToolTest):
                          "--clip-norm: expected a positive number, got '-1'")
         self.assertEqual(self.error(2, *small, "--lr", "nan"),
                          "--lr: expected a number of 0 or more, got 'nan'")
-        self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
+        text = self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
+        self.assertTrue(text.startswith("digits: 60000 examples to train on, 10000 to test; "), text)
 
     def test_thresholds(self):
         for threshold in ("", "=", "dead_share", "dead_share=", "dead_share=x", "dead_share=1x", "dead_share=1e400"):

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include "limpid/data/batch_range.h"
+#include "limpid/data/text_windows.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -139,6 +141,32 @@ TEST(Batches, RefuseWhatMakesNoSense) {
   const Batches batches(4, {.size = 2}, Key(0), 0);
   expect_error(ErrorCode::kInvalidArgument, "batch 2 of 2", [&] { batches[2]; });
   expect_error(ErrorCode::kInvalidArgument, "batch -1 of 2", [&] { batches[-1]; });
+}
+
+TEST(BatchRange, HasTheRowsOfTheBatches) {
+  Dataset data;
+  data.inputs = Tensor::generate<float>(
+      Shape{10, 1}, [](std::span<float> out) { std::iota(out.begin(), out.end(), 0.0f); });
+  data.targets = Tensor::from(Shape{10}, first_n(10));
+  const Batches rows(10, {.size = 4}, Key(2), 5);
+  const BatchRange range = batches(data, {.size = 4}, Key(2), 5);
+  ASSERT_EQ(range.size(), 3);
+  std::int64_t i = 0;
+  for (const auto& [x, y] : range) {
+    EXPECT_TRUE(x.same_bits(gather_rows(data.inputs, rows[i])));
+    EXPECT_TRUE(y.same_bits(gather_rows(data.targets, rows[i])));
+    EXPECT_TRUE(range[i].inputs.same_bits(x) && range[i].targets.same_bits(y));
+    ++i;
+  }
+  EXPECT_EQ(i, 3);
+  expect_error(ErrorCode::kInvalidArgument, "batch 3 of 3", [&] { range[3]; });
+  expect_error(ErrorCode::kInvalidArgument, "batch -1 of 3", [&] { range[-1]; });
+}
+
+TEST(BatchRange, IsNotOfTheWindowsOfAText) {
+  const Dataset text = windows_of(Tensor::from(Shape{10}, first_n(10)), 3);
+  expect_error(ErrorCode::kUnsupported, "batches: the windows of a text have no rows",
+               [&] { batches(text, {.size = 4}, Key(2), 0); });
 }
 
 }  // namespace

@@ -172,6 +172,10 @@ TEST(BytePair, RefusesRulesThatContradictThemselves) {
   rules.tokens.resize(kMaxTokens + 1, "x");
   expect_error(ErrorCode::kUnsupported, "262145 tokens, expected at most 262144",
                [&] { BytePair pairs(rules); });
+  rules = rules_with({}, {});
+  rules.merges.resize(kMaxMerges + 1);
+  expect_error(ErrorCode::kUnsupported, "524289 merges, expected at most 524288",
+               [&] { BytePair pairs(rules); });
   const BytePair pairs(rules_with({}, {}));
   for (const std::int32_t token : {-1, 256})
     expect_error(ErrorCode::kInvalidArgument, "of 256", [&] { pairs.decode({&token, 1}); });
@@ -261,6 +265,8 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "got 'NFC'");
   refused("{1,3}", "", "pre_tokenizer: expected that of GPT-2");
   refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
+  refused(R"("invert":false)", R"("invert":true)", "pre_tokenizer");
+  refused(R"("ByteLevel","add_prefix_space":false)", R"("ByteLevel")", "pre_tokenizer");
   refused(R"("id":508)", R"("id":507)", "added_tokens: duplicate number", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":509)", "has number 509, but there are 509", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",

@@ -282,7 +282,9 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{{ x is defined if y }}", "'if' after a test");
   unsupported("{{ messages }}", "converting a list, an object or a fraction to text");
   unsupported("{{ messages[0].items() == messages }}", "this comparison");
-  unsupported(std::string(100'000, 'a'), "expected at most 65536 bytes");
+  const std::string longest(65'536, 'a');
+  EXPECT_EQ(rendered(longest), longest);
+  unsupported(longest + "a", "expected at most 65536 bytes, got 65537");
 }
 
 TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {

@@ -79,6 +79,17 @@ TEST_F(IdxFolder, TakesEachWayOfNamingTheFiles) {
   EXPECT_TRUE(split.test.targets.same_bits(expected.test.targets));
 }
 
+// What was unpacked, and perhaps changed, goes before its archive.
+TEST_F(IdxFolder, TakesAPlainFileBeforeAPackedOne) {
+  const Split expected = load_idx_folder(folder_.path());
+  const auto packed = testing::gzip(bytes_of("\0\0\x08\3\0\0\0\2\0\0\0\1\0\0\0\3old..."s));
+  testing::write(folder_ / "train-images-idx3-ubyte.gz", packed);
+  EXPECT_TRUE(load_idx_folder(folder_.path()).train.inputs.same_bits(expected.train.inputs));
+  fs::rename(folder_ / "train-images-idx3-ubyte", folder_ / "train-images.idx3-ubyte");
+  fs::rename(folder_ / "train-images-idx3-ubyte.gz", folder_ / "train-images.idx3-ubyte.gz");
+  EXPECT_TRUE(load_idx_folder(folder_.path()).train.inputs.same_bits(expected.train.inputs));
+}
+
 TEST_F(IdxFolder, HasTwoClassesAtLeast) {
   put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\2\0\0"s);
   put("t10k-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\3\0\0\1"s);
@@ -163,8 +174,13 @@ TEST(GatherRows, OfALargeDataSetAreNotCopied) {
   EXPECT_TRUE(few.inputs.has_deferred_rows());
   EXPECT_TRUE(few.inputs.same_bits(turned.inputs.rows(0, 3)));
   EXPECT_EQ(turned.inputs.rows(1, 1).values<float>()[7], (kRows - 2) * kWidth + 7);
-  rows[100] = kRows;
-  EXPECT_THROW(gather_rows(data, rows), Error);
+  Dataset wide = data;
+  wide.targets = data.inputs;
+  for (const std::int32_t none : {-1, std::int32_t{kRows}}) {
+    rows[100] = none;
+    EXPECT_THROW(gather_rows(data, rows), Error) << none;
+    EXPECT_THROW(gather_rows(wide, rows), Error) << none;
+  }
 }
 
 // In order, where a block is computed at once; and in any other.

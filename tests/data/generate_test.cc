@@ -138,6 +138,21 @@ TEST(Generate, EachOfSeveralTextsEndsByItself) {
     EXPECT_EQ(texts[i], texts_of(model, {.prompt = "ab", .tokens = 20, .seed = 3 + i})[0]) << i;
 }
 
+// Room is made for as many tokens as are asked for.
+TEST(Generate, AShorterTextIsTheBeginningOfALongerOne) {
+  const nn::Gpt net{.vocabulary = 4, .context = 32, .layers = 1, .width = 12};
+  const Model model{net.function(), net.init(Key(1)), with_characters(net.config())};
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    GenerateOptions options{.prompt = "abcabcaabbccabcabcab",
+                            .tokens = 40,
+                            .sampling = {.temperature = 0.2},
+                            .seed = seed};
+    const std::string longer = texts_of(model, options)[0];
+    options.tokens = 12;
+    EXPECT_EQ(texts_of(model, options)[0], longer.substr(0, 12)) << seed;
+  }
+}
+
 ErrorCode refusal(const Model& model, const GenerateOptions& options) {
   try {
     texts_of(model, options);
@@ -195,6 +210,14 @@ TEST(Prompt, FitsTheModel) {
   const Model of_two = at_length(transformer(), 2);
   EXPECT_EQ(input(of_two, {2, 1}), (Ids{2, 1}));
   EXPECT_EQ(predict(of_two, prompt_input(of_two, Ids{2, 1})).shape(), (Shape{1, 2, 6}));
+  // One of narrow weights keeps them.
+  const auto narrow = [](const Model& model) {
+    Quantized q = quantize(model.function, model.params, {.to = Dtype::kI8});
+    return Model{std::move(q.function), std::move(q.params), model.config};
+  };
+  const Model narrow_of_two = at_length(narrow(transformer()), 2);
+  EXPECT_EQ(narrow_of_two.function, narrow(of_two).function);
+  EXPECT_NE(narrow_of_two.function, of_two.function);
   EXPECT_THROW(at_length(transformer(), 8), Error);
   EXPECT_THROW(prompt_input(window(), {}), Error);
   const nn::Mlp numbers = nn::mlp({3, 2}, relu);

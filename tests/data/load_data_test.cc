@@ -278,6 +278,18 @@ TEST_F(LoadData, OnlyTrainingNeedsTheTargetsOfArrays) {
   EXPECT_EQ(rows.target_type().shape.elements(), 0);
 }
 
+// Whole numbers are not labels where the model was trained on other numbers, unless the spec says
+// so.
+TEST_F(LoadData, ExamplesOfArraysHaveTheTaskOfTheModel) {
+  const LoadOptions regression{.task = Task::kRegression};
+  const Model model = model_for(load_data("npz:" + at("both.npz"), regression).train);
+  const auto task = [&](const std::string& more) {
+    return load_examples(parse_data_spec("npz:" + at("both.npz") + more), model).task;
+  };
+  EXPECT_EQ(task(""), Task::kRegression);
+  EXPECT_EQ(task(",task=classification"), Task::kClassification);
+}
+
 TEST_F(LoadData, ExamplesAreTheTestPart) {
   const auto examples = [](const std::string& text) {
     const DataSpec spec = parse_data_spec(text);
@@ -286,11 +298,23 @@ TEST_F(LoadData, ExamplesAreTheTestPart) {
   };
   examples("digits:7,count=3");
   examples("moons,count=5");
+  examples("moons:7,count=5");
+  examples("sine:7,count=5,noise=0.5");
   examples("idx:" + folder_.path().string());
   examples("npz:" + at("parts.npz"));
   examples("npz:" + at("both.npz") + ",split=4/1/1");
   examples("csv:" + at("pets.csv") + ",target=kind,split=4/1/1");
   examples("csv:" + at("pets.csv") + ",target=kind,test=" + at("pets.csv"));
+  // Other rows would be some that the model was trained on.
+  for (const std::string seed : {"1", "2", "3"}) {
+    examples("npz:" + at("both.npz") + ",split=4/1/1,seed=" + seed);
+    examples("csv:" + at("pets.csv") + ",target=kind,split=4/1/1,seed=" + seed);
+  }
+  // The first row would be taken for a header, and its semicolon for a separator.
+  put("odd.csv", "a;b,cat\nc;d,dog\na;b,dog\nc;d,cat\na;b,cat\nc;d,dog\n");
+  const std::string odd = "csv:" + at("odd.csv") + ",target=2,header=no,separator=comma";
+  examples(odd + ",split=4/1/1");
+  examples(odd + ",test=" + at("odd.csv"));
 }
 
 TEST_F(LoadData, ExamplesOfATableWithoutASplitAreItsRowsReadAsTheModelsWere) {

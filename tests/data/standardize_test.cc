@@ -102,6 +102,9 @@ TEST(Standardization, NamesTheNumberThatIsNone) {
   data.feature_names = {"a", "b"};
   expect_error(ErrorCode::kInvalidArgument,
                "has nan in column 'b' of the inputs, expected a finite number", fitting(data));
+  expect_error(ErrorCode::kInvalidArgument,  // the first column's before the first row's
+               "row 1 of the training set has inf in column 0 of the inputs",
+               fitting(table({2, 2}, {1, nan, inf, 2}, Task::kMultiLabel, {0, 1})));
   expect_error(ErrorCode::kInvalidArgument,
                "row 0 of the training set has inf in column 0 of the targets",
                fitting(table({2, 1}, {1, 2}, Task::kRegression, {inf, 1})));

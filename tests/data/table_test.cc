@@ -343,6 +343,20 @@ TEST_F(Table, HasItsTargetsReadAgainWhereTheyAre) {
   EXPECT_TRUE(again.inputs.same_bits(data.inputs));
 }
 
+// For a prediction, the targets are read where all of them are there.
+TEST_F(Table, NeedsNoneOfItsTargetsReadAgain) {
+  const Dataset data = read("a,y,z\n1,0.5,2\n2,1.5,3\n", {.targets = {"y", "z"}});
+  const TableSchema schema = data.table.value();
+  for (const char* text : {"a\n3\n", "a,y\n3,4\n", "z,a\n4,3\n"}) {
+    const Dataset rows = load_table_rows(put(text, "new.csv"), schema, Targets::kIfPresent);
+    EXPECT_TRUE(rows.inputs.same_bits(float_tensor(Shape{1, 1}, {3}))) << text;
+    EXPECT_EQ(rows.targets.shape(), (Shape{1, 0})) << text;
+  }
+  const auto whole = put("z,a,y\n4,3,5\n", "new.csv");
+  EXPECT_TRUE(load_table_rows(whole, schema, Targets::kIfPresent)
+                  .targets.same_bits(float_tensor(Shape{1, 2}, {5, 4})));
+}
+
 TEST_F(Table, FillsWhatIsMissingInOneRow) {
   const Dataset data = read(kHoles, {.targets = {"y"}, .missing = Missing::kImpute});
   const TableSchema schema = data.table.value();
@@ -435,7 +449,7 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   expect("column 'x' has no categories",
          schema("error", R"({"name":"x","categorical":true})", "regression", y));
   expect("column 'y' has no fill", schema("impute", y, "regression", y));
-  for (const char* fill : {"2", "-1", "1e30"})
+  for (const char* fill : {"2", "-1", "1e30", "0.5"})
     expect(
         "column 'x' is filled with category",
         schema("impute",

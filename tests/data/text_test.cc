@@ -27,6 +27,15 @@ TEST(Text, NamesTheByteThatIsNone) {
   expect_error(ErrorCode::kIo, "No such file", [] { load_text("/none.txt"); });
 }
 
+TEST(Text, IsOfAGibibyteAtMost) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "t.txt", bytes_of("a"));
+  std::filesystem::resize_file(folder / "t.txt", kMaxTextBytes);  // sparse
+  EXPECT_EQ(open_bytes(folder / "t.txt").text.size(), std::size_t{1} << 30);
+  std::filesystem::resize_file(folder / "t.txt", kMaxTextBytes + 1);
+  expect_error(ErrorCode::kUnsupported, "/t.txt'", [&] { open_bytes(folder / "t.txt"); });
+}
+
 TEST(Text, HasLines) {
   using Lines = std::vector<std::string_view>;
   EXPECT_EQ(lines_of("a\nb\r\n\nc"), (Lines{"a", "b", "", "c"}));

@@ -1,6 +1,7 @@
 #include "limpid/formats/file.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -38,6 +39,7 @@ TEST(InQuotes, EscapesWhatWouldBreakALine) {
   EXPECT_EQ(in_quotes("a\nb\x7f'\\\x1b[31m"), "'a\\x0ab\\x7f\\x27\\x5c\\x1b[31m'");
   EXPECT_EQ(in_quotes("\u65e5\u672c \u00e9"), "'\u65e5\u672c \u00e9'");
   EXPECT_EQ(in_quotes("\xe6\x97 \xff \xc2\x9b"), "'\\xe6\\x97 \\xff \\xc2\\x9b'");
+  EXPECT_EQ(in_quotes("\xc2\x9f\xc2\xa0"), "'\\xc2\\x9f\xc2\xa0'");
   const std::string longest(96, 'x');
   EXPECT_EQ(in_quotes(longest), std::string("'") + longest + "'");
   EXPECT_EQ(in_quotes(longest + "x"), std::string("'") + longest + "...'");
@@ -96,6 +98,19 @@ TEST(ReadFile, RefusesAFileOfAnySizeBeyondTheLimitWithoutReadingIt) {
   expect_error(ErrorCode::kUnsupported, "has 1099511627776 bytes",
                [&] { read_file(folder / "a", 1'000'000); });
 }
+
+#if defined(__linux__) && !LIMPID_SANITIZED
+TEST(ReadFile, NamesTheFileThatFindsNoMemory) {
+  const testing::TemporaryFolder folder;
+  testing::write(folder / "a", {});
+  constexpr std::uintmax_t kSize = std::uintmax_t{1} << 36;
+  std::filesystem::resize_file(folder / "a", kSize);  // sparse
+  const testing::MemoryLimit limit(kSize / 2);
+  if (!limit.holds()) GTEST_SKIP() << "skipped: memory has no limit here";
+  expect_error(ErrorCode::kNoMemory, "/a': cannot allocate memory for its 68719476736 bytes",
+               [&] { read_file(folder / "a", kSize); });
+}
+#endif
 
 TEST(ReadFile, RefusesWhatIsNoRegularFile) {
   const testing::TemporaryFolder folder;
@@ -196,6 +211,32 @@ TEST(WriteFile, KeepsTheOwnerOfAFileThatItReplaces) {
   ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 12U);
   EXPECT_EQ(status.st_gid, 34U);
+}
+
+// Of a shared folder: a user may give a file to a group of theirs, but not to another user.
+TEST(WriteFile, KeepsTheGroupWhereItCannotKeepTheOwner) {
+  if (::geteuid() != 0) GTEST_SKIP() << "skipped: only the superuser becomes another user";
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "old");
+  const gid_t group = 34;
+  if (::chown((folder / "a").c_str(), 13, group) != 0) GTEST_SKIP() << "skipped: no other users";
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+  std::vector<gid_t> groups(static_cast<std::size_t>(::getgroups(0, nullptr)));
+  ASSERT_GE(::getgroups(static_cast<int>(groups.size()), groups.data()), 0);
+  if (::setgroups(1, &group) != 0) GTEST_SKIP() << "skipped: groups stay what they are";
+  ASSERT_EQ(::seteuid(12), 0);
+  const bool reached = ::eaccess((folder / "a").c_str(), F_OK) == 0;
+  if (reached) {
+    EXPECT_NO_THROW(write_text(folder / "a", "new"));
+  }
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(::setgroups(groups.size(), groups.data()), 0);
+  if (!reached) GTEST_SKIP() << "skipped: another user cannot enter the folder";
+  struct stat status {};
+  ASSERT_EQ(::stat((folder / "a").c_str(), &status), 0);
+  EXPECT_EQ(testing::read(folder / "a"), "new");
+  EXPECT_EQ(status.st_uid, 12U);
+  EXPECT_EQ(status.st_gid, group);
 }
 
 TEST(WriteFile, FollowsLinks) {

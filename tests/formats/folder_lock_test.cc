@@ -22,6 +22,21 @@ TEST(FolderLock, HasOneHolder) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+// Who waits for a folder tries again and again.
+TEST(FolderLock, ThatIsRefusedKeepsNoFileOpen) {
+  const auto lowest = [] {
+    const int descriptor = ::dup(STDERR_FILENO);
+    ::close(descriptor);
+    return descriptor;
+  };
+  const testing::TemporaryFolder folder;
+  const FolderLock lock(folder.path());
+  const int before = lowest();
+  EXPECT_THROW(FolderLock(folder.path()), Error);
+  EXPECT_THROW(FolderLock(folder / "none"), Error);
+  EXPECT_EQ(lowest(), before);
+}
+
 TEST(FolderLock, NeedsAFolder) {
   const testing::TemporaryFolder folder;
   expect_error(ErrorCode::kIo, "/none': No such file or directory",

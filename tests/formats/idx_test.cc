@@ -84,6 +84,8 @@ TEST(IdxFault, InTheHeader) {
 TEST(IdxFault, InTheSize) {
   expect_error(ErrorCode::kFormat, "u8[2, 3] needs 6 bytes, at most 5 follow",
                [] { parse(kIdxSample.substr(0, kIdxSample.size() - 1)); });
+  expect_error(ErrorCode::kFormat, "u8[2147483648] needs 2147483648 bytes, at most 1 follow",
+               [] { parse("\0\0\x08\1\x80\0\0\0x"s); });
   expect_error(ErrorCode::kFormat, "2 bytes too many after the array",
                [] { parse(kIdxSample + "xy"); });
 }

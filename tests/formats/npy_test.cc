@@ -379,6 +379,15 @@ TEST(NpzFault, RefusesToWriteWhatNumPyCannotRead) {
   });
 }
 
+// More entries are of ZIP64.
+TEST(NpzFault, RefusesToWriteMoreArraysThanTheFormatCounts) {
+  Params arrays;
+  const Tensor empty;
+  for (std::size_t i = 0; i < 65'535; ++i) arrays.set(fmt::format("{}", i), empty);
+  expect_error(ErrorCode::kUnsupported, "zip: more than 65534 entries",
+               [&] { serialize_npz(arrays); });
+}
+
 TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
   const std::string entries = zip_entry("x.npy", kArray);
   const auto expect = [&](ErrorCode code, std::string_view part, const auto& change,

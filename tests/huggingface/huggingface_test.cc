@@ -371,11 +371,14 @@ TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
           "has no tensor 'more'");
   refused([&](Json& map) { map.erase(kTensor); }, "which the index does not list");
   refused([](Json& map) { map = 3; }, "weight_map: expected an object");
-  refused(
-      [](Json& map) {
-        for (int i = 0; i <= 1024; ++i) map[std::to_string(i)] = "file" + std::to_string(i);
-      },
-      "weight_map: more than 1024 files are named", ErrorCode::kUnsupported);
+  // Beside the two that are there.
+  const auto add = [](int files) {
+    return [files](Json& map) {
+      for (int i = 0; i < files; ++i) map[std::to_string(i)] = "file" + std::to_string(i);
+    };
+  };
+  refused(add(1022), "No such file", ErrorCode::kIo);
+  refused(add(1023), "weight_map: more than 1024 files are named", ErrorCode::kUnsupported);
 }
 
 // As transformers does.
@@ -419,6 +422,16 @@ TEST(HuggingFace, WritesNoWeightsOf8Bits) {
     save_huggingface(folder / "m", {q.function, q.params, net.config()});
   });
   EXPECT_FALSE(fs::exists(folder / "m"));
+}
+
+// A folder with a config is taken for a model.
+TEST(HuggingFace, WritesNoConfigWithoutTheWeights) {
+  const testing::TemporaryFolder folder;
+  fs::create_directory(folder / "model.safetensors");
+  const Model model = load_huggingface(kFixtures / "gpt2");
+  expect_error(ErrorCode::kIo, "/model.safetensors': is a directory",
+               [&] { save_huggingface(folder.path(), model); });
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"model.safetensors"});
 }
 
 TEST(HuggingFace, WritesNoOtherModels) {
