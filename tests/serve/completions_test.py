@@ -113,12 +113,6 @@ class CompletionsTest(served.ServeTest):
         self.assertTrue(text.startswith(prompt) and text.endswith("\n"))
         return text[len(prompt):-1]
 
-    def until(self, server, line):
-        end = time.monotonic() + 60
-        while line + "\n" not in (metrics := server.get("/metrics").body.decode()):
-            self.assertLess(time.monotonic(), end, f"{line} is expected, came {metrics}")
-            time.sleep(0.01)
-
     def refused(self, answer, status, part=""):
         self.assertEqual(answer.status, status, answer)
         error = answer.json()["error"]
@@ -150,8 +144,10 @@ class Answers(CompletionsTest):
                     self.assertRegex(answer.headers["limpid-receipt"], r"^model=\w{16}; input=\w{16}; output=\w{16}$")
 
     def test_have_openais_form(self):
-        answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "seed": 1}).json()
-        self.assertEqual(answer["object"], "text_completion")
+        answer, again = (self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "seed": 1}).json()
+                         for _ in range(2))
+        self.assertEqual((answer["object"], answer["choices"]), ("text_completion", again["choices"]))
+        self.assertNotEqual(answer["id"], again["id"])
         self.assertEqual((answer["model"], answer["seed"]), ("gpt", 1))
         self.assertRegex(answer["id"], r"^cmpl-\w+$")
         self.assertEqual(answer["usage"], {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12})
@@ -218,12 +214,12 @@ class Answers(CompletionsTest):
 
     def test_end_before_a_stop(self):
         whole = self.generated("gpt", "the cat", 40, 11)
-        stop = whole[20:23]
+        stop = whole[20:23]  # another one may have begun within it
         end = whole.index(stop)
         for asked in ({}, {"stream": True}):
             with self.subTest(**asked):
                 answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 40, "seed": 11,
-                                                 "stop": [stop, "\x7f"], "logprobs": 0, **asked})
+                                                 "stop": [stop, stop[1] + "\x7f"], "logprobs": 0, **asked})
                 chunks = chunks_of(answer) if asked else [answer.json()]
                 choices = [chunk["choices"][0] for chunk in chunks]
                 self.assertEqual("".join(choice["text"] for choice in choices), whole[:end])
@@ -274,7 +270,7 @@ class Answers(CompletionsTest):
     def test_streamed_are_the_same(self):
         for model in self.models:
             asked = {"model": model, "prompt": ["the cat", "a dog"] if model != "gpt" else ["the cat", "the dog"], "n": 2,
-                     "seed": 3, "max_tokens": 20}
+                     "seed": 3, "max_tokens": 20, "echo": model == "llama"}
             whole = self.server.post(PATH, asked).json()
             chunks = chunks_of(self.server.post(PATH, {**asked, "stream": True, "stream_options": {"include_usage": True}}))
             texts, reasons = [""] * 4, [None] * 4
@@ -390,16 +386,34 @@ class Answers(CompletionsTest):
     def test_are_counted(self):
         self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
         # A text and a request are counted when they have ended, which may be after their answer came.
-        self.until(self.server, 'limpid_texts{model="gpt"} 0')
-        self.until(self.server, 'limpid_requests_total{model="gpt",code="200"} 1')
+        self.until_metric(self.server, 'limpid_texts{model="gpt"} 0')
+        self.until_metric(self.server, 'limpid_requests_total{model="gpt",code="200"} 1')
         self.refused(self.server.post(PATH, {"model": "gpt", "n": 0}), 400)
-        self.until(self.server, 'limpid_requests_total{model="gpt",code="400"} 1')
+        self.until_metric(self.server, 'limpid_requests_total{model="gpt",code="400"} 1')
         text = self.server.get("/metrics").body.decode()
         for line in ('limpid_prompt_tokens_total{model="gpt"} 14', 'limpid_tokens_total{model="gpt"} 10',
                      'limpid_first_token_seconds_count{model="gpt"} 2',
                      'limpid_token_seconds_count{model="gpt"} 2'):
             self.assertIn(line + "\n", text)
         self.assertRegex(text, r'limpid_cache_bytes\{model="gpt"\} [1-9]')
+
+    def seconds(self, server, name, model="charlm"):
+        return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
+
+    def test_times_add_up(self):
+        tokens = 3000
+        self.server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": tokens})
+        self.until_metric(self.server, 'limpid_requests_total{model="charlm",code="200"} 1')
+        request, compute, first, token = (self.seconds(self.server, name) for name in ("request", "compute", "first_token", "token"))
+        further = token * (tokens - 1) * 0.999  # rounded
+        self.assertLess(first + further, request)
+        self.assertLess(further, compute)
+
+    def test_a_text_without_a_place_waits(self):
+        server = self.serve(self.models["charlm"], "--max-texts", "1")
+        server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": 100, "n": 2})
+        self.until_metric(server, 'limpid_requests_total{model="charlm",code="200"} 1')
+        self.assertGreater(self.seconds(server, "queue"), 0)
 
     def test_infer_beside_them(self):
         answer = self.server.post("/v2/models/charlm/infer", {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1, 6],
@@ -422,8 +436,8 @@ class Limits(CompletionsTest):
             with server.connect() as connection:
                 self.begin(server, connection, stream=stream)
                 with self.reading(connection):  # a stream that nobody reads may end by itself
-                    self.until(server, 'limpid_texts{model="charlm"} 1')
-            self.until(server, 'limpid_texts{model="charlm"} 0')
+                    self.until_metric(server, 'limpid_texts{model="charlm"} 1')
+            self.until_metric(server, 'limpid_texts{model="charlm"} 0')
 
     @contextlib.contextmanager
     def reading(self, connection):
@@ -451,6 +465,9 @@ class Limits(CompletionsTest):
         self.assertIn("logprobs: 21 of each of 40 tokens: expected at most 195", answer.body.decode())
         self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
         self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
+        prompt = {**asked, "prompt": "t" * 100, "max_tokens": 1, "logprobs": 1}
+        self.assertEqual(server.post(PATH, prompt).status, 200)
+        self.refused(server.post(PATH, {**prompt, "echo": True}), 413, "logprobs: 2 of each of 101 tokens")
 
     def test_prompts_of_many_texts_are_bounded(self):
         server = self.serve(self.models["charlm"], "--max-answer", "100000")
@@ -470,9 +487,9 @@ class Limits(CompletionsTest):
         # No streams: nobody reads them, and they would end when the client's buffer is full.
         with server.connect() as first, server.connect() as second:
             self.begin(server, first, stream=False)
-            self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.until_metric(server, 'limpid_texts{model="charlm"} 1')
             self.begin(server, second, stream=False, n=2)
-            self.until(server, "limpid_queue_length 2")
+            self.until_metric(server, "limpid_queue_length 2")
             answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
             self.refused(answer, 503, "queue")
             self.assertEqual(answer.headers["retry-after"], "1")
@@ -481,7 +498,7 @@ class Limits(CompletionsTest):
         server = self.serve(self.models["charlm"], self.models["gpt"], "--max-tokens", "1000000000")
         with server.connect() as first, server.connect(timeout=20) as second:
             self.begin(server, first, stream=False)
-            self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.until_metric(server, 'limpid_texts{model="charlm"} 1')
             body = json.dumps({"model": "gpt", "prompt": "the cat", "max_tokens": 5}).encode()
             self.assertEqual(served.exchange(second, "POST", PATH, body).status, 200)
 
@@ -497,25 +514,26 @@ class Limits(CompletionsTest):
         server = self.long_server("--max-texts", "1")
         with server.connect() as first, server.connect() as second:
             self.begin(server, first, stream=False)
-            self.until(server, 'limpid_texts{model="charlm"} 1')
+            self.until_metric(server, 'limpid_texts{model="charlm"} 1')
             self.begin(server, second, stream=False)
-            self.until(server, "limpid_queue_length 1")
+            self.until_metric(server, "limpid_queue_length 1")
             with server.connect() as third:
                 self.begin(server, third, stream=False)
-                self.until(server, "limpid_queue_length 2")
-            self.until(server, "limpid_queue_length 1")
+                self.until_metric(server, "limpid_queue_length 2")
+            self.until_metric(server, "limpid_queue_length 1")
 
     def test_a_deadline(self):
         server = self.long_server("--deadline", "0.3")
         self.refused(server.post(PATH, {**self.LONG, "stream": False}), 504)
-        self.until(server, 'limpid_texts{model="charlm"} 0')
+        self.until_metric(server, 'limpid_texts{model="charlm"} 0')
 
     def test_caches_are_bounded(self):
         with_all = self.serve(self.models["gpt"], "--max-texts", "8")
         bytes_of_all = self.cache_bytes(with_all)
-        for share in (2, 4, 10):
+        for share, places in ((2, 4), (4, 2), (10, 1)):
             server = self.serve(self.models["gpt"], "--max-texts", "8", "--cache-memory", bytes_of_all // share)
             self.assertLessEqual(self.cache_bytes(server), bytes_of_all // share)
+            self.assertIn(f'limpid_text_places{{model="gpt"}} {places}\n', server.get("/metrics").body.decode())
             self.assertEqual(self.text(server, prompt="the", max_tokens=9, seed=1), self.generated("gpt", "the", 9, 1))
         self.assertIn("too small", self.error(1, "serve", self.models["gpt"], "--port", "0", "--cache-memory", "10"))
 
@@ -745,7 +763,9 @@ class Receipts(CompletionsTest):
                                    (self.model, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2, "logprobs": True, "top_logprobs": 2})):
             with self.subTest(path=path):
                 receipt = self.ask(path, **asked)
-                self.assertEqual(self.output("receipt", model, "--request", self.request, "--receipt", receipt), f"yes: {receipt}\n")
+                for more in ({}, {"stream": True}):
+                    self.request.write_text(json.dumps({**asked, **more}))
+                    self.assertEqual(self.output("receipt", model, "--request", self.request, "--receipt", receipt), f"yes: {receipt}\n")
                 self.output("receipt", model, "--request", self.request, "--answer", self.answer)
 
     def test_the_seed_may_be_the_answers(self):

@@ -62,6 +62,9 @@ class Limits(served.ServeTest):
         while " 0" not in self.metric(server, "limpid_answer_bytes"):
             time.sleep(0.01)
         self.assertEqual(server.post(INFER, *asking(110_000)).status, 200)
+        with server.connect() as kept:  # no longer than the answer
+            self.assertEqual(served.exchange(kept, "POST", INFER, *asking(110_000)).status, 200)
+            self.until_metric(server, "limpid_answer_bytes 0")
 
     def metric(self, server, name):
         return next(line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name))
@@ -284,19 +287,21 @@ class Token(served.ServeTest):
 class Log(served.ServeTest):
     def test_has_a_line_for_each_request(self):
         path = self.folder / "log"
-        server = self.serve(self.model, "--access-log", path)
+        server = self.serve(self.model, "--access-log", path, "--inspect")
         server.post(INFER, served.infer_json(ROW * 3))
         server.get("/\"quoted\"%0a")
         server.request("GET", "/health", b"", [("X", "\x01")])
         server.get("/" + "x" * 3000)
         server.post("/v1/completions", b"?", [("Content-Encoding", "gzip")])
+        server.post("/v2/models/net/trace", served.infer_json(ROW))
         self.assertEqual(server.stop(), 0)
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         requests = [line for line in lines if "status" in line]
-        self.assertEqual([line["status"] for line in requests], [200, 404, 400, 404, 415])
+        self.assertEqual([line["status"] for line in requests], [200, 404, 400, 404, 415, 200])
         self.assertEqual(requests[3]["target"], "/" + "x" * 255)
         self.assertEqual([(line["method"], line["target"]) for line in (requests[2], requests[4])], [("", ""), ("POST", "/v1/completions")])
         self.assertEqual((requests[0]["model"], requests[0]["rows"], requests[0]["client"]), ("net", 3, "127.0.0.1"))
+        self.assertEqual((requests[5]["model"], requests[5]["rows"]), ("net", 1))
         self.assertEqual(lines[-1]["event"], "drain")
 
     def test_a_line_says_when_and_how_much(self):
@@ -307,8 +312,18 @@ class Log(served.ServeTest):
         self.assertEqual(server.stop(), 0)
         line = json.loads(path.read_text().splitlines()[0])
         self.assertEqual((line["in"], line["out"]), (len(body), len(answer.body)))
+        self.assertGreater(line["seconds"], line["compute_seconds"])
         written = datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
         self.assertLess(abs(datetime.datetime.now(datetime.timezone.utc) - written), datetime.timedelta(minutes=10))
+
+    def test_tells_what_was_loaded_and_unloaded(self):
+        path = self.folder / "log"
+        server = self.serve(self.model, "--access-log", path, "--allow-load")
+        for action in ("unload", "load"):
+            self.assertEqual(server.post(f"/v2/repository/models/net/{action}", b"").status, 200)
+        self.assertEqual(server.stop(), 0)
+        events = [line for line in map(json.loads, path.read_text().splitlines()) if "event" in line]
+        self.assertEqual([(line["event"], line["message"]) for line in events[:-1]], [("unload", "net"), ("load", "net")])
 
     def test_a_full_disk_keeps_nobody_from_an_answer(self):
         server = self.serve(self.model, "--access-log", "/dev/full")
@@ -418,6 +433,9 @@ class Metrics(served.ServeTest):
         self.assertIn('limpid_batch_rows_sum{model="net"} 3\n', text)
         self.assertRegex(text, r'(?m)^limpid_compute_seconds_bucket\{model="net",le="\+Inf"\} 1$')
         self.assertRegex(text, r"(?m)^limpid_connections \d+$")
+        resident = int(re.search(r"(?m)^limpid_resident_bytes (\d+)$", text)[1])
+        self.assertLess(resident / 2, server.resident_kib() * 1024)
+        self.assertGreater(resident * 2, server.resident_kib() * 1024)
         for line in text.splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"]*",?)+\})? [-+.e\d]+)$')
 
@@ -447,7 +465,7 @@ class Ending(served.ServeTest):
             connection.sendall(served.request_bytes("GET", path, b"abc")[:-1])
         while "limpid_body_bytes 4\n" not in server.get("/metrics").body.decode():
             time.sleep(0.01)
-        server.process.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGINT)
         while True:  # until it listens no longer
             try:
                 server.connect().close()

@@ -19,6 +19,7 @@
 #include "limpid/serve/model_folder.h"
 #include "limpid/serve/router.h"
 #include "limpid/serve/server.h"
+#include "tests/formats/helpers.h"
 #include "tests/serve/failing_memory.h"
 
 namespace limpid::serve {
@@ -205,30 +206,46 @@ TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
 }
 
 TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "models_that_find_no_memory";
+  const limpid::testing::TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary / "models", other = temporary / "others";
   std::filesystem::create_directories(folder);
+  std::filesystem::create_directories(other);
   std::ofstream(folder / "large.safetensors") << "a model";
+  std::ofstream(folder / "changed.safetensors") << "a larger model";
+  std::ofstream(other / "stays.safetensors") << "a model";
   Metrics metrics;
   AccessLog log("");
   Batcher batcher({});
   Completer completer({});
-  std::atomic<int> tries{0};
+  std::atomic<int> tries{0}, tries_of_changed{0};
+  const auto open_changed = [&](const std::string& path) {
+    if (++tries_of_changed == 3) return network();
+    if (tries_of_changed == 2) std::ofstream(path) << "a smaller model";
+    throw std::bad_alloc();
+  };
   Models models({.open =
-                     [&](const std::string&) {
+                     [&](const std::string& path) {
+                       if (path.ends_with("stays.safetensors")) return network();
+                       if (path.ends_with("changed.safetensors")) return open_changed(path);
                        if (++tries == 1) throw std::bad_alloc();
                        if (tries == 2) throw Error(ErrorCode::kNoMemory, "tensor: 1 byte");
                        return network();
                      }},
                 batcher, completer, metrics);
-  const ModelFolder watched(folder, models, log);
-  ASSERT_EQ(models.index().size(), 1u);
-  EXPECT_EQ(models.index()[0].reason, "out of memory");
+  const ModelFolder watched(folder, models, log), moved(other, models, log);
+  // A folder that is away for some looks keeps its models.
+  std::filesystem::rename(other, temporary / "away");
+  ASSERT_EQ(models.index().size(), 3u);
+  EXPECT_EQ(models.index()[1].name, "large");
+  EXPECT_EQ(models.index()[1].reason, "out of memory");
   for (int i = 0; i < 2000 && !models.find("large"); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(tries, 3);
-  EXPECT_EQ(models.index()[0].reason, "");
-  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(models.find("stays"));
+  ASSERT_EQ(models.index().size(), 3u);
+  EXPECT_EQ(models.index()[1].reason, "");
+  // A look reads models by name. One that has changed does not wait as the old one would have.
+  EXPECT_TRUE(models.find("changed"));
 }
 
 TEST(Memory, OneAllocationThatFailsCostsOneAnswerOfAWorker) {

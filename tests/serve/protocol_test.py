@@ -4,6 +4,7 @@ import datetime
 import email.utils
 import json
 import os
+import re
 import struct
 import time
 import unittest
@@ -29,7 +30,7 @@ class Protocol(served.ServeTest):
         self.assertEqual(server.get("/v2/models").json(), {"models": ["net"]})
 
     def test_metadata_is_the_functions(self):
-        server = self.serve(self.model, f"all@3={self.every}")
+        server = self.serve(self.model, f"all@3={self.every}", f"me@home@2={self.every}")
         self.assertEqual(server.get("/v2/models/net").json(),
                          {"name": "net", "versions": ["1"], "platform": "limpid",
                           "inputs": [{"name": "x", "datatype": "FP32", "shape": [-1, 2]}],
@@ -38,6 +39,7 @@ class Protocol(served.ServeTest):
         self.assertEqual([i["datatype"] for i in every["inputs"]], list(served.DTYPES.values()))
         self.assertEqual(server.get("/v2/models/all/ready").json(), {"name": "all", "ready": True})
         self.refused(server.get("/v2/models/all/versions/2"), 404, "no version 2")
+        self.assertEqual(server.get("/v2/models/me@home").json()["versions"], ["2"])
         self.refused(server.get("/v2/models/net2"), 404, "no model 'net2'")
 
     def test_answers_have_the_bits_of_run(self):
@@ -243,6 +245,7 @@ class Repository(served.ServeTest):
         other = self.folder / "other.safetensors"
         other.write_bytes(self.model.read_bytes())
         server = self.serve(f"b@2={other}", f"b@10={self.model}", "--allow-load")
+        both = self.model_bytes(server, "b")
         self.assertEqual(server.post("/v2/repository/models/b/unload", b"").status, 200)
         for version in (2, 10):
             self.refused(server.get(f"/v2/models/b/versions/{version}"), 404)
@@ -251,6 +254,10 @@ class Repository(served.ServeTest):
         other.write_bytes(b"no model")
         self.refused(server.post("/v2/repository/models/b/load", b""), 400)
         self.assertEqual(server.get("/v2/models/b").json()["versions"], ["10"])
+        self.assertEqual(both, 2 * self.model_bytes(server, "b"))
+
+    def model_bytes(self, server, name):
+        return int(re.search(rf'limpid_model_bytes\{{model="{name}"\}} (\d+)', server.get("/metrics").body.decode())[1])
 
     def test_without_a_model_that_is_wanted_the_server_is_not_ready(self):
         server = self.serve(self.model, "--allow-load")

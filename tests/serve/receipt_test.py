@@ -1,5 +1,6 @@
 """Receipts: what a server's headers say, and what `limpid receipt` says of them."""
 
+import re
 import unittest
 
 import served
@@ -55,6 +56,8 @@ class Receipt(served.ServeTest):
         self.assertIn("no: the answer has no output 'logits'", self.error(1, *options, "--answer", self.answer))
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", other))
         self.assertIn("no: the receipt's model", self.error(1, *options, "--receipt", "model=" + "0" * 16 + receipt[22:]))
+        self.assertIn("no: the receipt's input",
+                      self.error(1, *options, "--receipt", re.sub("input=.{16}", "input=" + "0" * 16, receipt)))
         self.error(1, *options, "--receipt", "model=1")
         self.error(2, *options)
 

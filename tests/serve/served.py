@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import tool  # noqa: E402
@@ -192,6 +193,13 @@ class ServeTest(tool.ToolTest):
         source.write_bytes(npy_bytes(rows))
         self.output("run", model or self.model, "--input", f"x={source}", "--out", result)
         return npy_data(result.read_bytes())
+
+    def until_metric(self, server, line):
+        """Waits for a line of /metrics."""
+        end = time.monotonic() + 60
+        while line + "\n" not in (metrics := server.get("/metrics").body.decode()):
+            self.assertLess(time.monotonic(), end, f"{line} is expected, came {metrics}")
+            time.sleep(0.01)
 
     def refused(self, answer, status, part=""):
         self.assertEqual(answer.status, status, answer)

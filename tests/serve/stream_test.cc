@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,7 +94,7 @@ class Client {
   // The bytes up to a text, or up to the end of the connection if it never comes.
   std::string read_to(const std::string& text) {
     while (text.empty() || buffer_.find(text) == std::string::npos) {
-      char bytes[4096];
+      char bytes[65'536];
       const ssize_t size = ::recv(fd_, bytes, sizeof bytes, 0);
       if (size <= 0) return std::exchange(buffer_, {});
       buffer_.append(bytes, static_cast<std::size_t>(size));
@@ -104,6 +105,24 @@ class Client {
     return found;
   }
   std::string read_all() { return read_to(""); }
+  bool has_news() const {
+    pollfd one{fd_, POLLIN, 0};
+    return ::poll(&one, 1, 0) > 0;
+  }
+  // Sends nothing more, as `nc -N` after its input.
+  void end_sending() const { ::shutdown(fd_, SHUT_WR); }
+  // The server's end of the connection, a socket of this process; -1 if there is none.
+  int other_end() const {
+    const auto port_by = [](auto name, int fd) {
+      sockaddr_in address{};
+      socklen_t size = sizeof address;
+      return name(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? address.sin_port : 0;
+    };
+    const int port = port_by(::getsockname, fd_);
+    for (int fd = 0; fd < 1024; ++fd)
+      if (port_by(::getpeername, fd) == port) return fd;
+    return -1;
+  }
 
  private:
   int fd_;
@@ -239,6 +258,47 @@ TEST(Listening, AnAddressOfIpv6IsInBrackets) {
   if (!has_ipv6()) GTEST_SKIP() << "no address ::1 on this machine";
   const Server server({.address = "::1", .port = 0, .handle = {}}, metrics, log);
   EXPECT_TRUE(server.url().starts_with("http://[::1]:")) << server.url();
+}
+
+int option_of(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  ::getsockopt(fd, level, name, &value, &size);
+  return value;
+}
+
+// It has lost its network: nothing says so but the system, which asks after the idle time.
+TEST(Clients, ThatVanishAreNoticed) {
+  Served server(three_parts, {.idle_time = milliseconds(6500)});
+  Client client(server);
+  client.ask();
+  client.read_to("\r\n0\r\n\r\n");
+  const int fd = client.other_end();
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 7);
+}
+
+TEST(Clients, ThatSendNothingMoreGetTheirWholeAnswer) {
+  const std::string body(std::size_t{8} << 20, 'x');  // more than the system's buffers hold
+  Served server(
+      [&](const Request&, const std::shared_ptr<Answer>& answer) { answer->send({.body = body}); });
+  Client client(server);
+  client.ask();
+  wait_until([&] { return client.has_news(); });
+  client.end_sending();
+  EXPECT_EQ(body_of(client.read_all()).size(), body.size());
+}
+
+// The server ends its side, but takes what comes for a while: else the system would tell a client
+// that sends that its connection was reset, and it might not read why.
+TEST(Clients, ThatAreRefusedMayGoOnSending) {
+  Served server(three_parts);
+  Client client(server);
+  client.ask("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n\r\n");
+  EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 413 "));
+  constexpr std::size_t kMore = std::size_t{1} << 19;
+  EXPECT_EQ(client.push(kMore), kMore);
 }
 
 // A producer on a thread of its own that never stops by itself.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <future>
 #include <vector>
 
@@ -24,6 +26,23 @@ TEST(Worker, RunsTasksInTheirOrderAndLetsSixteenWait) {
   open.set_value();
   ended.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+}
+
+// A server that ends does not read the models that wait.
+TEST(Worker, EndsAfterTheTaskThatRuns) {
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  bool in_time = true;
+  std::function<void()> again;
+  {
+    Worker worker;
+    // Another one always waits.
+    again = [&] {
+      in_time = std::chrono::steady_clock::now() < late;
+      if (in_time) worker.post(again);
+    };
+    ASSERT_TRUE(worker.post(again));
+  }
+  EXPECT_TRUE(in_time);
 }
 
 }  // namespace
