@@ -826,7 +826,7 @@ class Use(unittest.TestCase):
             p.only("ab")
         many = lp.Params({"layers": {"1": {"w": lp.ones(2)}, "10": {"w": lp.ones(2)}}})
         self.assertEqual((list(many.only("layers.1")), list(many.within("layers.1"))), (["layers.1.w"], ["w"]))
-        with self.assertRaises(AttributeError):
+        with self.assertRaisesRegex(AttributeError, "Params are immutable"):
             p.x = 1
         self.assertEqual((p - 0.5 * p)["a.w"].tolist(), [0.5, 0.5])
         twos = 2 * many

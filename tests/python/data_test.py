@@ -175,6 +175,14 @@ class Runs(Temporary):
         self.assertTrue(all(isinstance(e["validation"], dict) and "loss" in e["train"] for e in run.epochs))
         self.assertTrue(run.done)
 
+    def test_a_diagnosis_is_of_the_log_as_it_is_now(self):
+        run = lp.train.Run({"data": "moons", "optimizer": {"lr": 3.0}})
+        run.start()
+        for _ in range(10):
+            run.step()
+        # The doctor looks by itself at the end of an epoch.
+        self.assertEqual((run.findings, [found["rule"] for found in run.diagnose()]), ([], ["update_ratio"]))
+
     def test_listeners_may_not_change_a_run(self):
         said = []
 

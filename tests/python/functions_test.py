@@ -279,6 +279,13 @@ class Transformations(unittest.TestCase):
 
         self.assertEqual(scope(other), ["c"])
 
+        def around(x):
+            left.__enter__()
+            lp.trace(lambda y: left.__exit__(None, None, None) or lp.relu(y), "f32")  # of the Function around it
+            return lp.tanh(x)
+
+        self.assertEqual(scope(around), ["left"])
+
     def test_captured_values_and_nesting(self):
         def outer(p, x):
             inner = lambda q: (q * p["w"] * x).sum()
@@ -298,8 +305,9 @@ class Transformations(unittest.TestCase):
         self.assertEqual(lp.vmap(f, (0, None))(a, floats(5)).shape, (3,))
         with self.assertRaisesRegex(ValueError, "axes for"):
             lp.vmap(f, (0,))(a, b)
-        with self.assertRaisesRegex(ValueError, "batch of"):
-            lp.vmap(f)(a, b)
+        for given in ((a, b), (b, a)):
+            with self.assertRaisesRegex(ValueError, "batch of"):
+                lp.vmap(f)(*given)
         with self.assertRaisesRegex(ValueError, "no axis"):
             lp.vmap(lambda a: a)(np.float32(1))
         with self.assertRaisesRegex(ValueError, "no argument has an axis"):
@@ -316,6 +324,8 @@ class Transformations(unittest.TestCase):
         self.assertTrue(moved.same_bits(y.T) and same["s"].same_bits(s["s"]))
         matrices = lp.vmap(lambda v: lp.stack([v, v, v]), out_axes=1)(w)
         np.testing.assert_array_equal(np.asarray(matrices), np.stack([np.stack([v] * 3) for v in w], axis=1))
+        last = lp.vmap(lambda v: lp.stack([v, v, v]), out_axes=-1)(w)
+        np.testing.assert_array_equal(np.asarray(last), np.stack([np.stack([v] * 3) for v in w], axis=-1))
         g = lambda p: p["w"].sum()
         for axes, error, text in (
             (({"v": 0},), ValueError, "expected axes for w, got v"),
@@ -348,6 +358,7 @@ class Transformations(unittest.TestCase):
             ({"a": 1, "b": (2, None), "c": 3}, "a mapping of 2 and no 3"),
             ({"a": 1, "b": [2, None]}, "at 'b': expected a tuple, not list"),
             ({"a": 1, "b": (2,)}, "at 'b': expected 2 parts and no 1"),
+            ({"a": 1, "b": (2, None, 3)}, "at 'b': expected 2 parts and no 3"),
             ({"a": 1, "b": (2, 3)}, "at 'b.1': expected None, not int"),
             ({"a": None, "b": (2, None)}, "at 'a': expected an array, not NoneType"),
             (1, "expected a mapping, not int"),
@@ -372,6 +383,11 @@ class Transformations(unittest.TestCase):
         with self.assertRaises(ValueError):
             lp.compile(lambda x: x)(deep)
         self.assertEqual(lp.tree_map(lambda a, b: a + b, [1, {"x": 2}], [10, {"x": 20}]), [11, {"x": 22}])
+        self.assertEqual(lp.tree_map(lambda a, b: a + b, Pair(1, 2), Pair(10, 20)), Pair(11, 22))
+        Other = collections.namedtuple("Other", "second first")
+        for other, kind in ((Other(1, 2), "Other"), ((1, 2), "tuple")):
+            with self.assertRaisesRegex(ValueError, f"expected another named tuple, not {kind}"):
+                lp.tree_map(lambda a, b: a + b, Pair(1, 2), other)
 
     def test_mappings_that_are_no_dict(self):
         class Mine(collections.abc.Mapping):
@@ -418,6 +434,9 @@ class Transformations(unittest.TestCase):
         self.assertEqual(f(np.float32([1, 2]), scale=4.0).tolist(), [4, 8])
         self.assertEqual(f.plans, 1)  # a number is an argument and no constant
         self.assertEqual(lp.compile(lambda n: n + 1)(3).type, "i32[]")
+        scaled = lambda x, scale=1.0: (x * scale).sum()
+        self.assertEqual(lp.grad(scaled)(np.float32([1, 2]), scale=3.0).tolist(), [3, 3])
+        self.assertEqual(lp.vmap(scaled)(np.float32([[1, 2], [3, 4]]), scale=3.0).tolist(), [9, 21])
 
 
 class GradientsOfOnesOwn(unittest.TestCase):
@@ -497,9 +516,10 @@ class GradientsOfOnesOwn(unittest.TestCase):
         bad.defvjp(lambda x: x, lambda kept, c: (c,))
         with self.assertRaisesRegex(TypeError, "pair"):
             lp.grad(bad)(1.0)
-        bad.defvjp(lambda x: (x, None), lambda kept, c: c)
-        with self.assertRaisesRegex(TypeError, "tuple of 1"):
-            lp.grad(bad)(1.0)
+        for cotangents in (lambda kept, c: c, lambda kept, c: (c, c)):
+            bad.defvjp(lambda x: (x, None), cotangents)
+            with self.assertRaisesRegex(TypeError, "tuple of 1"):
+                lp.grad(bad)(1.0)
 
     def test_what_is_traced_anew_and_what_is_kept(self):
         scale = [2.0]
@@ -552,6 +572,9 @@ class GradientsOfOnesOwn(unittest.TestCase):
             lp.with_gradient(lambda: 1.0, lambda y, c: ())()
         with self.assertRaisesRegex(ValueError, "make it an"):
             lp.compile(lambda a: lp.with_gradient(lambda x: x * a, lambda x, y, c: c)(2.0))(1.0)
+        for count in (1, 3):
+            with self.assertRaisesRegex(ValueError, "form of the arguments"):
+                lp.grad(lambda p: lp.with_gradient(lambda q: q[0] * q[1], lambda q, y, c: [c] * count)(p))([1.0, 2.0])
         with self.assertRaisesRegex(KeyError, "no 'v'"):
             lp.grad(lambda p: lp.with_gradient(lambda q: q["w"] * 1.0, lambda q, y, c: {"v": c})(p))({"w": 1.0})
         with self.assertRaisesRegex(ValueError, "no op 'with_gradient'"):
@@ -650,6 +673,13 @@ class Functions(unittest.TestCase):
         self.assertEqual(named({"w": "f32[2]"}, {"w": "f32[2]"}), ["w", "q.w"])
         self.assertEqual(named({"w": "f32[2]"}, ["f32[2]", {"w": "f32[2]"}], names=["a", "b"]), ["w", "b.0", "b.1.w"])
 
+    def test_names_of_results(self):
+        f = lambda x: {"a": x, "b": [x * 2.0]}
+        self.assertEqual([name for name, _ in lp.trace(f, "f32", outputs=("low", "high")).outputs], ["low", "high"])
+        self.assertEqual([name for name, _ in lp.trace(f, "f32").outputs], ["", ""])
+        with self.assertRaises(ValueError):
+            lp.trace(f, "f32", outputs=["one"])
+
     def test_types_as_text(self):
         for text, kind in (("f32", "f32[]"), ("bf16[]", "bf16[]"), ("i64[4]", "i64[4]"), ("bool[4, 2]", "bool[4, 2]"), ("f32[4,2]", "f32[4, 2]")):
             self.assertEqual(lp.trace(lambda x: x, text).inputs, [("x", kind)])
@@ -692,6 +722,7 @@ class Functions(unittest.TestCase):
         for again in (lp.trace(lp.grad(loss, recompute=["layers.1"]), p, x), lp.grad(lp.trace(loss, p, x), recompute=["layers.1"])):
             self.assertEqual(count(again), count(plain) + 1)
             self.assertTrue(again(p, x).same_bits(plain(p, x)))
+        self.assertEqual(count(lp.value_and_grad(lp.trace(loss, p, x), recompute=["layers.1"])), count(plain) + 1)
 
     def test_every_op_is_there(self):
         import limpid._ops as ops
@@ -742,6 +773,7 @@ class Functions(unittest.TestCase):
         self.assertTrue(same.same_bits(x))
         self.assertEqual((made.type, made.tolist()), ("f32[2, 2]", [[1, 2], [3, 5]]))
         self.assertEqual((wide.type, pair.type, pair.tolist()), ("f64[2]", "f64[2]", [6, 1]))
+        self.assertEqual(lp.compile(lambda v: v.sum() / v.size)(np.float32([[1, 2, 3], [5, 6, 7]])).item(), 4)
         for use in (lambda v: v.item(), lambda v: v.numpy(), lambda v: v.tolist()):
             with self.assertRaisesRegex(TypeError, "return it to see its elements"):
                 lp.compile(use)(x)
@@ -774,6 +806,16 @@ class Functions(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, text):
                 lp.compile(use)(floats(3))
+
+    def test_arguments_that_do_not_fit_are_named_in_one_line(self):
+        for wrong, got in (
+            (lambda: lp.Key(0).fold_in("x"), "fold_in(): expected (self: Key, data: int), got Key, 'x'"),
+            (lambda: lp.Key(0).fold_in(data="x" * 39), "fold_in(): expected (self: Key, data: int), got Key, data=str"),
+            (lambda: lp.Key("a", seed=[1]), "Key(): expected (bits: int = 0), got 'a', seed=list"),
+        ):
+            with self.assertRaises(TypeError) as caught:
+                wrong()
+            self.assertEqual(str(caught.exception), got)
 
     def test_what_people_write_by_habit(self):
         x, net = floats(5, 3), lp.nn.mlp([3, 3])
@@ -1069,7 +1111,7 @@ class Networks(unittest.TestCase):
         self.assertFalse(net(params, x, lp.Key(1)).same_bits(net(params, x)))
 
     def test_parameters_of_many_beside_each_other(self):
-        x = floats(2, 3, 4)
+        x = floats(3, 2, 4)
         stacked = lp.stack([{"w": part} for part in x], axis=1)
         np.testing.assert_array_equal(np.asarray(stacked["w"]), np.stack(list(x), axis=1))
 
@@ -1163,6 +1205,8 @@ class Networks(unittest.TestCase):
         g = lp.Params({"a": np.float32([3, 4])})
         self.assertEqual(lp.optim.global_norm(g).item(), 5)
         self.assertEqual(lp.optim.clip_by_value(g, 3.5)["a"].tolist(), [3, 3.5])
+        for limit, want in ((2.5, [1.5, 2]), (10, [3, 4])):
+            np.testing.assert_allclose(np.asarray(lp.optim.clip_by_global_norm(g, limit)["a"]), want, rtol=1e-6)
         for name in _core.optimizer_names():
             kind = {"sgd": lp.optim.Sgd, "rmsprop": lp.optim.RmsProp, "adam": lp.optim.Adam, "adamw": lp.optim.AdamW, "adagrad": lp.optim.Adagrad}[name]
             usual = {key: number[0] for key, number in _core.optimizer_numbers(name).items()}

@@ -94,6 +94,8 @@ class Language(unittest.TestCase):
         self.assertEqual((write(top_k=1), write(top_p=1e-6)), (greedy, greedy))
         self.assertEqual(len({greedy, write(), write(seed=1)}), 3)
         self.assertEqual(write(), write(seed=0))
+        # A text that is shorter than its prompt.
+        self.assertEqual("".join(run.model().generate("to be or", tokens=2)), "".join(run.model().generate("to be or", tokens=8))[:2])
 
     def test_parts_of_characters(self):
         class Bytes:

@@ -38,7 +38,7 @@ class Runs(Temporary):
         run = lp.train.Run(self.CONFIG, folder=self.folder / "a", on_event=events.append, on_step=steps.append)
         end = run.train()
         self.assertEqual(end["reason"], "finished")
-        self.assertEqual([e["event"] for e in events][0], "run")
+        self.assertEqual((events[0]["event"], events[0]["command"]), ("run", ["limpid.train"]))
         self.assertEqual(events[-1], end)
         self.assertEqual(len(run.epochs), 3)
         self.assertEqual(steps[-1]["step"], len(steps))
@@ -58,8 +58,11 @@ class Runs(Temporary):
         end = run.train(stop=lambda: len(steps) >= 10)
         self.assertEqual((end["reason"], len(steps)), ("interrupted", 10))
         del run
-        again = lp.train.resume(self.folder / "a", threads=2)
-        self.assertEqual(again.train()["reason"], "finished")
+        heard, further = [], []
+        again = lp.train.resume(self.folder / "a", threads=2, on_event=heard.append, on_step=further.append)
+        last = again.train()
+        self.assertEqual((last["reason"], heard[-1]), ("finished", last))
+        self.assertEqual([event["step"] for event in further], list(range(11, last["step"] + 1)))
         self.assertEqual(again.model().hash, whole.model().hash)
 
     def test_control_c_writes_a_checkpoint(self):
@@ -124,6 +127,9 @@ class Runs(Temporary):
         y = (x[:, 0] > 0).astype(np.int32)
         split = lp.data.from_arrays({"x_train": x[:150], "y_train": y[:150], "x_test": x[150:], "y_test": y[150:]})
         self.assertEqual((len(split.train), len(split.validation), len(split.test)), (150, 0, 50))
+        for parts in (split[:2], [*split, split.test], [split.train]):
+            with self.assertRaisesRegex(TypeError, f"expected three Datasets .* got {len(parts)}"):
+                lp.train.Run({"epochs": 20}, data=parts)
         run = lp.train.Run({"epochs": 20}, data=split)
         self.assertGreater(run.train()["test"]["accuracy"], 0.85)
 

@@ -16,6 +16,7 @@ except ImportError:
     sys.exit(0)
 
 import doctest
+from unittest import mock
 
 import numpy as np
 from sklearn.utils.estimator_checks import check_estimator
@@ -60,6 +61,20 @@ class Estimators(unittest.TestCase):
             for size in (9, 5)
         )
         self.assertAlmostEqual(whole.loss_curve_[0], parts.loss_curve_[0], places=5)
+
+    def test_the_rate_falls_over_the_whole_training(self):
+        x = np.random.default_rng(0).standard_normal((9, 2))
+        # The first step is at the peak; the losses are those before a step.
+        three, six = (estimators.MLPRegressor([4], max_iter=steps, random_state=1).fit(x, x[:, 0]).loss_curve_ for steps in (3, 6))
+        self.assertEqual(three[:2], six[:2])
+        self.assertGreater(three[2], six[2])
+
+    def test_every_epoch_has_an_order_of_its_own(self):
+        with mock.patch.object(estimators._core, "permutation", wraps=estimators._core.permutation) as drawn:
+            x = np.random.default_rng(0).standard_normal((20, 2))
+            estimators.MLPRegressor([4], max_iter=3, random_state=1).fit(x, x[:, 0])
+        orders = [tuple(np.asarray(estimators._core.permutation(*call.args)).tolist()) for call in drawn.call_args_list]
+        self.assertEqual((len(orders), len(set(orders))), (3, 3))
 
     def test_parameters_of_scikit_learns_own(self):
         for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
