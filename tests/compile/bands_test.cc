@@ -95,6 +95,21 @@ TEST_P(Bands, TakeProductsOfABatch) {
     }
 }
 
+// The rows of a layer, several to a product of the batch after it.
+TEST_P(Bands, TakeALayerBeforeProductsOfABatch) {
+  constexpr std::int64_t kHeads = 3, kSize = 8;
+  const std::int64_t items = GetParam();
+  const Function f = trace(
+      "layer", {{"x", {Dtype::kF32, {items * kHeads, kSize}}}}, [&](std::span<const Value> in) {
+        const Value weights = constant(in[0].builder(), nn::normal(0.5)(Key(1), {kSize, kSize}));
+        const Value y = reshape(linear(in[0], weights), {items, kHeads, kSize});
+        return std::vector<Value>{matmul(y, y, false, true)};
+      });
+  const std::vector<Tensor> inputs = {nn::normal(1.0)(Key(2), {items * kHeads, kSize})};
+  const Executable executable = compile(f);
+  EXPECT_TRUE(executable(inputs)[0].same_bits(interpret(f, inputs)[0])) << executable.plan();
+}
+
 TEST(BandsOfRows, KeepOneBandForProductsOfABatch) {
   const std::string plan = compile(attention_by_parts(480)).plan();
   EXPECT_EQ(plan.find("7 steps for 480 rows, 117 at a time"), 0u) << plan;

@@ -73,6 +73,13 @@ TEST(Beside, ProductsOfProductsDoNot) {
                            });
   const Function bound = bind(f, {{"w", Tensor::zeros(square)}});
   EXPECT_EQ(count(compile(bound).plan(), "& "), 0u);
+  // Nor where it reads the result lane by lane besides.
+  const Function residual = trace("residual", f.inputs(), [](std::span<const Value> in) {
+    const Value x = rms_norm(in[0]), y = linear(x, in[1]);
+    return std::vector<Value>{linear(linear(y, in[1]) + y, in[1]) + x};
+  });
+  const Executable executable = compile(bind(residual, {{"w", Tensor::zeros(square)}}));
+  EXPECT_EQ(count(executable.plan(), "& "), 0u) << executable.plan();
 }
 
 // A result may have the memory of an input.
@@ -86,17 +93,26 @@ TEST(Beside, ProductsOfInputsThatAreResultsDoNot) {
   EXPECT_EQ(count(compile(bound, {.donations = {{0, 1}}}).plan(), "& "), 0u);
 }
 
-// Here the second product's result takes the memory of what the first one reads.
-TEST(Beside, ProductsThatWriteOverAnOperandDoNot) {
-  const Type square{Dtype::kF32, {kWidth, kWidth}};
+// Here the second product's result takes the memory of what the first one reads, or begins before
+// it, where a narrow result was.
+class BesideOver : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Before, BesideOver, testing::Bool());
+
+TEST_P(BesideOver, ProductsThatWriteOverAnOperandDoNot) {
+  constexpr std::int64_t kNarrow = 16;
+  const bool before = GetParam();
+  const Type square{Dtype::kF32, {kWidth, kWidth}}, up{Dtype::kF32, {kWidth, kNarrow}},
+      down{Dtype::kF32, {kNarrow, kWidth}};
   const std::vector<Input> inputs{{"x", {Dtype::kF32, {2, kWidth}}},
-                                  {"a", square},
+                                  {"a", before ? up : square},
                                   {"b", square},
                                   {"c", square},
                                   {"d", square},
-                                  {"e", square}};
-  const Function f = trace("over", inputs, [](std::span<const Value> in) {
-    const Value a = tanh(linear(in[0], in[1])), b = tanh(linear(in[0], in[2]));
+                                  {"e", square},
+                                  {"f", down}};
+  const Function f = trace("over", inputs, [&](std::span<const Value> in) {
+    const Value x = before ? tanh(linear(in[0], in[6])) : in[0];
+    const Value a = tanh(linear(x, in[1])), b = tanh(linear(in[0], in[2]));
     const Value first = linear(a, in[3]);
     return std::vector<Value>{linear(first + linear(b, in[4]), in[5])};
   });

@@ -108,6 +108,21 @@ TEST(Donation, SaysWhyItIsRefused) {
   EXPECT_EQ(refused({{1, 1}}), read);
 }
 
+TEST(Donation, OfAnInputThatIsGivenBack) {
+  const Function f = trace("same", {{"x", kRows}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0], sum(in[0])};
+  });
+  Workspace workspace(compile(f, giving({0, 0})));
+  const Tensor x = counted(kRows);
+  std::vector<float> memory(x.values<float>().begin(), x.values<float>().end());
+  float total = 0;
+  const void* const in[] = {memory.data()};
+  void* const out[] = {memory.data(), &total};
+  workspace.run(in, out);
+  EXPECT_TRUE(Tensor::from<float>(kRows.shape, memory).same_bits(x));
+  EXPECT_EQ(total, interpret(f, {&x, 1})[1].values<float>()[0]);
+}
+
 // Of several inputs and outputs, it is about those.
 TEST(Donation, IsOfTheInputAndTheOutputNamed) {
   const Type row{Dtype::kF32, {4}}, cell{Dtype::kF32, {1}};

@@ -158,6 +158,16 @@ TEST(Executable, AProductAndTheReluOfAnotherValue) {
       }));
 }
 
+// A product reads the whole of what is added to it lane by lane.
+TEST(Executable, AProductAndTheOperandThatIsAddedToIt) {
+  const Type square{Dtype::kF32, {7, 7}};
+  expect_interpreted(
+      trace("residual", {{"x", square}, {"w", square}}, [](std::span<const Value> in) {
+        const Value h = gelu(in[0]);
+        return std::vector<Value>{linear(h, in[1]) + h};
+      }));
+}
+
 // What a kernel takes in other dtypes, layouts or numbers of keys only.
 TEST(Executable, WhatNoKernelTakes) {
   const auto check = [](const char* name, const std::vector<Input>& inputs,

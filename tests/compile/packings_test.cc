@@ -270,6 +270,23 @@ TEST(Packings, OfAPartOfAConstantAreItsOwn) {
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << i;
 }
 
+// The same elements in several shapes are several constants. Nothing keeps them, so each is copied.
+TEST(Packings, OfElementsThatNothingKeepsHaveRoomInEveryShape) {
+  const Tensor owner = numbers({480'000}, Key(1));
+  const Function f = trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
+    std::vector<Value> results;
+    for (const Shape& shape :
+         {Shape{480'000}, Shape{2, 240'000}, Shape{3, 160'000}, Shape{800, 600}}) {
+      const Tensor t = Tensor::borrow({Dtype::kF32, shape}, owner.bytes(), nullptr);
+      results.push_back(constant(in[0].builder(), t) * broadcast(in[0], shape));
+    }
+    return results;
+  });
+  const Tensor x = Tensor::scalar(0.5f);
+  const std::vector<Tensor> got = compile(f)({&x, 1}), want = interpret(f, {&x, 1});
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << i;
+}
+
 TEST(Packings, AreSharedByThreadsThatCompile) {
   const Net net({64, 130, 10});
   const CompileOptions options{.packings = std::make_shared<Packings>()};

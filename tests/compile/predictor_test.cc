@@ -17,6 +17,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
+#include "tests/compile/count_allocations.h"
 
 namespace limpid {
 namespace {
@@ -206,6 +207,32 @@ TEST(Predictor, RunsFromManyThreadsAtOnce) {
     EXPECT_EQ(wrong, 0);
     for (const Predictor::Plan& plan : predict.plans())
       EXPECT_LE(plan.workspaces, shared ? 3 : 1) << plan.rows;
+  }
+}
+
+// A call that needs a plan while another compiles it waits for that: two at the same time allocate
+// little more than one.
+TEST(Predictor, CompilesAPlanOnce) {
+  const nn::Mlp deep = nn::mlp(std::vector<std::int64_t>(16, 8), relu);
+  const Function function = deep.function();
+  const Params params = deep.init(Key(0));
+  const Tensor x = predictor_numbers({4, 8}, Key(1));
+  ThreadPool pool({.threads = 2});  // on a CPU each
+  for (int round = 0; round < 3; ++round) {
+    const Predictor alone(function, params), shared(function, params);
+    std::size_t before = allocations();
+    first(alone, x);
+    const std::size_t of_one = allocations() - before;
+    std::atomic<int> ready{0};
+    auto call = [&] {
+      ++ready;
+      while (ready < 2) std::this_thread::yield();
+      first(shared, x);
+    };
+    before = allocations();
+    pool.run(
+        2, [](void* c, std::size_t, int) { (*static_cast<decltype(call)*>(c))(); }, &call);
+    EXPECT_LT(allocations() - before, of_one + of_one / 2);
   }
 }
 

@@ -30,6 +30,17 @@ TEST(Profile, HasEveryBandOfThePlanInItsOrder) {
   }
 }
 
+// No CPU computes 33 million sums and products in 10 of them.
+TEST(Profile, IsInMicroseconds) {
+  const Type square{Dtype::kF32, {256, 256}};
+  const Function f = trace("f", {{"x", square}}, [](std::span<const Value> in) {
+    return std::vector<Value>{matmul(in[0], in[0])};
+  });
+  const std::vector<BandTime> times = profile(f, std::vector{Tensor::zeros(square)}, 1);
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_GT(times[0].microseconds, 10);
+}
+
 TEST(Profile, RefusesWhatTheFunctionDoes) { EXPECT_THROW(profile(two_layers(), {}, 1), Error); }
 
 // Constants, and what lies between the steps of a band, are in their places.

@@ -139,6 +139,21 @@ TEST_P(Stopping, AnExecutableGivesNothingOfARunThatEnded) {
   EXPECT_FALSE(executable(square(), at_once, &pool));
 }
 
+TEST(StopCheck, AsksAtMostEvery50Milliseconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto longest = std::chrono::milliseconds(50);
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point now = begin;
+  int asked = 0;
+  StopCheck check([&] {
+    ++asked;
+    return false;
+  });
+  for (; now < begin + std::chrono::milliseconds(5); now = Clock::now()) check.stops();
+  EXPECT_GE(asked, 1);
+  EXPECT_LE(asked, 1 + (now - begin) / longest);
+}
+
 TEST(Stopping, ShortRunsDoNotAsk) {
   const auto net = nn::mlp({4, 8, 2}, relu);
   const Executable executable = compile(bind(net.function(), net.init(Key(0))));
@@ -147,6 +162,14 @@ TEST(Stopping, ShortRunsDoNotAsk) {
     return true;
   });
   EXPECT_TRUE(executable(std::vector{nn::normal(1.0)(Key(3), {4})}, check));
+  // By the plan's estimate, 4 milliseconds.
+  const Type many{Dtype::kF32, {1 << 18}};
+  const Executable longer = compile(trace("longer", {{"x", many}}, [](std::span<const Value> in) {
+    Value x = in[0];
+    for (int i = 0; i < 100; ++i) x = x * in[0];
+    return std::vector<Value>{x};
+  }));
+  EXPECT_TRUE(longer(std::vector{Tensor::zeros(many)}, check));
   const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 16});
   EXPECT_TRUE(predict(std::vector{nn::normal(1.0)(Key(3), {16, 4})}, check));
 }

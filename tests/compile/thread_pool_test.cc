@@ -11,17 +11,21 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
 #include "tests/compile/count_allocations.h"
 
 #ifdef __linux__
 #include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #endif
 
 namespace limpid {
@@ -240,6 +244,28 @@ TEST(ThreadPool, ThreadsKeepSubnormalsAndRoundToNearest) {
 }
 
 #ifdef __linux__
+
+#if !LIMPID_SANITIZED
+// There is room for the stacks of a few threads.
+TEST(ThreadPool, SaysThatTheSystemCannotStartIt) {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlim_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const rlimit tight{used + (rlim_t{64} << 20), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  std::string refusal;
+  try {
+    const ThreadPool pool({.threads = ThreadPool::kMaxThreads});
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
+    refusal = e.what();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_EQ(refusal.find("the system cannot start a pool of 1024 threads: "), 0u) << refusal;
+}
+#endif
 
 // Signals are for the program's own threads.
 TEST(ThreadPool, ThreadsTakeNoSignals) {

@@ -173,8 +173,9 @@ TEST(Json, HoldsEveryInteger) {
 }
 
 TEST(JsonView, NamesThePathOfWhatIsWrong) {
-  const Json json = Json::parse(
-      R"({"mlp": {"sizes": [3, 0.5, 18446744073709551615], "name": 1, "a\u0007b": "x"}})");
+  const Json json =
+      Json::parse(R"({"mlp": {"sizes": [3, 0.5, 18446744073709551615], "name": 1, "a\u0007b": "x",)"
+                  R"("tags": ["x", 1]}})");
   const JsonView mlp = JsonView(json, "config").at("mlp");
   const auto refused = [](std::string_view why, const auto& code) {
     expect_error(ErrorCode::kFormat, why, code);
@@ -200,6 +201,8 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
           [&] { (void)mlp.at("name").at(0); });
   refused("config.mlp.sizes[0]: expected a string, got 3",
           [&] { (void)mlp.at("sizes").as_strings(); });
+  refused("config.mlp.tags[1]: expected a string, got 1",
+          [&] { (void)mlp.at("tags").as_strings(); });
   refused("config.mlp.name: expected true or false, got 1",
           [&] { (void)mlp.at("name").as_bool(); });
   refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").find("x"); });

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
 
 namespace limpid {
@@ -149,6 +152,17 @@ TEST(Tensor, FreesWhatMadeItsDeferredElements) {
   EXPECT_TRUE(watched.expired());
 }
 
+// Such as a file on a disk that was away for a moment.
+TEST(Tensor, ReadsDeferredElementsAgainAfterAFailure) {
+  int reads = 0;
+  const Tensor t = Tensor::deferred({Dtype::kU8, {1}}, [&reads](std::span<std::byte> out) {
+    if (++reads == 1) throw Error(ErrorCode::kIo, "away");
+    out[0] = std::byte{7};
+  });
+  EXPECT_THROW((void)t.bytes(), Error);
+  EXPECT_EQ(t.item<std::uint8_t>(), 7);
+}
+
 TEST(Tensor, DoesNotKeepDeferredElementsThatAreReadOnce) {
   std::atomic<int> made{0};
   const Tensor t = deferred_numbers({4}, made);
@@ -174,6 +188,27 @@ TEST(Tensor, MakesDeferredElementsOnceForManyThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(made, 1);
+}
+
+// The second thread comes while the first one reads.
+TEST(Tensor, ReadsDeferredElementsInOneThreadAtATime) {
+  std::atomic<int> reading{0}, most{0};
+  std::atomic<bool> come{false};
+  const Tensor t = Tensor::deferred({Dtype::kU8, {1}}, [&](std::span<std::byte> out) {
+    most = std::max(most.load(), ++reading);
+    come = true;
+    for (int i = 0; i < 10 && most < 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    out[0] = std::byte{7};
+    --reading;
+  });
+  std::thread second([&] {
+    while (!come) std::this_thread::yield();
+    EXPECT_EQ(t.read_once().item<std::uint8_t>(), 7);
+  });
+  EXPECT_EQ(t.item<std::uint8_t>(), 7);
+  second.join();
+  EXPECT_EQ(most, 1);
 }
 
 // Row r of three has the numbers 10 r and 10 r + 1; `read` counts the rows that were computed.
@@ -232,6 +267,8 @@ TEST(Tensor, DeferredRowsAreThoseOfTheirOwnShape) {
   EXPECT_THROW(t.rows(kMost, 1), Error);
   EXPECT_THROW(t.rows(1, -1), Error);
   EXPECT_THROW(t.read_rows(0, 2, {}), Error);
+  std::array<std::byte, 17> more_than_two_rows{};
+  EXPECT_THROW(t.read_rows(0, 2, more_than_two_rows), Error);
   const Tensor none = Tensor::zeros({Dtype::kF32, {0, 2}});
   EXPECT_EQ(none.rows(0, 0).type(), none.type());
   none.read_rows(0, 0, {});
@@ -331,6 +368,23 @@ TEST(Shape, CountsItsAxesFromEitherEnd) {
   for (const std::int64_t axis : {3, -4}) EXPECT_THROW(normalize_axis(axis, 3, "sum"), Error);
   EXPECT_THROW(normalize_axis(0, 0, "sum"), Error);
 }
+
+// A sanitizer keeps memory that is freed, for a while.
+#if defined(__linux__) && !LIMPID_SANITIZED
+TEST(Memory, OfLargeTensorsIsGivenBackWhole) {
+  const auto mapped = [] {  // pages
+    std::int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages;
+  };
+  constexpr std::int64_t kTimes = 64;
+  constexpr std::size_t kBytes = std::size_t{2} << 20, kPage = 4096;
+  allocate_aligned(kBytes);
+  const std::int64_t before = mapped();
+  for (std::int64_t i = 0; i < kTimes; ++i) allocate_aligned(kBytes);
+  EXPECT_LT(mapped() - before, kTimes * static_cast<std::int64_t>(kBytes / kPage) / 2);
+}
+#endif
 
 // Sizes that were counted to the end of their range.
 TEST(Memory, RefusesEveryByteThereIs) {

@@ -80,6 +80,7 @@ TEST(Perceptron, NeverLearnsXor) {
   const std::optional<nn::Return> back = nn::first_return(run);
   ASSERT_TRUE(back);
   EXPECT_LT(back->epoch, 10u);
+  EXPECT_LT(back->earlier, back->epoch);
   EXPECT_FALSE(nn::first_return(learns_or()));
 }
 

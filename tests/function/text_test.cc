@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/core/key.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/text.h"
@@ -39,6 +40,12 @@ TEST(Text, OfAWholeTrainingStepReadsBack) {
 TEST(Text, LinesMayEndAsOnWindows) {
   std::string text;
   for (const char* c = kMlp; *c != 0; ++c) text += *c == '\n' ? "\r\n" : std::string(1, *c);
+  EXPECT_EQ(to_text(parse_function(text)), kMlp);
+}
+
+TEST(Text, LinesMayBeginWithTabs) {
+  std::string text;
+  for (const char* c = kMlp; *c != 0; ++c) text += *c == '\n' ? "\n\t" : std::string(1, *c);
   EXPECT_EQ(to_text(parse_function(text)), kMlp);
 }
 
@@ -138,7 +145,10 @@ TEST(Text, NumbersKeepTheirBits) {
         put(Tensor::from<double>({3}, {0.1, 5e-324, 1.0 / 3})),
         put(Tensor::from<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::min(), 7})),
         put(Tensor::from<std::uint8_t>({2}, {0, 255})),
+        put(Tensor::from<std::int8_t>({2}, {-128, 127})),
         put(Tensor::from<bool>({2}, {true, false})),
+        put(Tensor::from<F16>({2}, {to_f16(-2.0f), to_f16(0.5f)})),
+        put(Tensor::from<Bf16>({2}, {to_bf16(-2.0f), to_bf16(0.5f)})),
         leaky_relu(in[0], 2),
         clamp(in[0], -static_cast<double>(inf), 1),
         dropout(in[0], put(Tensor::scalar<std::int64_t>(1)), 0.1 + 0.2)};

@@ -60,6 +60,36 @@ TEST(Grad, IsZeroWhereNothingDepends) {
   EXPECT_EQ(
       interpret(g, std::vector<Tensor>{Tensor::scalar(1.0), Tensor::scalar(2.0)})[0].item<double>(),
       0);
+  // Even if it is rounded beside.
+  const Function beside = trace("f", {{"x", kScalar}, {"y", kScalar}}, [](auto in) {
+    (void)floor(in[1]);
+    return std::vector<Value>{exp(in[0])};
+  });
+  EXPECT_EQ(grad(beside, {1}), g);
+}
+
+// Only an op between the input and the result.
+TEST(Grad, NamesTheOpThatHasNone) {
+  const Type row{Dtype::kF64, {3}};
+  const Function f = trace("f", {{"x", row}, {"y", row}}, [](std::span<const Value> in) {
+    const auto place = [](const Value& v, const char* layer) {
+      const Builder::Scope scope(v.builder(), layer);
+      return cast(argmax(v, 0), Dtype::kF64);
+    };
+    const Value first = place(in[0], "first"), second = place(in[1], "second");
+    return std::vector<Value>{first + second};
+  });
+  for (const auto& [input, layer, name] :
+       {std::tuple{std::size_t{0}, "first", "x"}, {1, "second", "y"}})
+    try {
+      grad(f, {input});
+      ADD_FAILURE() << layer;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kNoGradient);
+      EXPECT_NE(std::string(e.what()).find(layer), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("input '" + std::string(name) + "'"), std::string::npos)
+          << e.what();
+    }
 }
 
 TEST(Grad, RefusesWhatHasNone) {
@@ -229,6 +259,16 @@ TEST(Simplify, KeepsEveryBarrier) {
   EXPECT_EQ(simplify(f).nodes().size(), 4u);
 }
 
+TEST(Simplify, KeepsCastsThatRound) {
+  const Function f = trace("f", {{"x", {Dtype::kI64, {}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(cast(in[0], Dtype::kF64), Dtype::kI64)};
+  });
+  constexpr std::int64_t kRounded = std::int64_t{1} << 53;
+  EXPECT_EQ(interpret(simplify(f), std::vector<Tensor>{Tensor::scalar(kRounded + 1)})[0]
+                .item<std::int64_t>(),
+            kRounded);
+}
+
 TEST(Simplify, KeepsZerosOfBothSignsApart) {
   const Function f = trace("f", {{"x", kScalar}}, [](std::span<const Value> in) {
     return std::vector<Value>{in[0] * 0.0, in[0] * -0.0};
@@ -254,6 +294,10 @@ TEST(Simplify, FoldsNoConstantsIntoMuchLargerOnes) {
   };
   EXPECT_EQ(drawn(4096).nodes().size(), 1u) << to_text(drawn(4096), {.max_elements = 4});
   EXPECT_EQ(drawn(4097).nodes().size(), 2u) << to_text(drawn(4097), {.max_elements = 4});
+  const Function as_large = simplify(trace("f", {{"x", kScalar}}, [](std::span<const Value> in) {
+    return std::vector{exp(constant(in[0].builder(), Tensor::zeros({Dtype::kF32, {4097}})))};
+  }));
+  EXPECT_EQ(as_large.nodes().size(), 1u);
 }
 
 // Reference arithmetic would take long.

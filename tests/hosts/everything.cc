@@ -9,11 +9,14 @@
 #include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/data/arrays.h"
+#include "limpid/distribute/reduction.h"
 #include "limpid/emit/emit.h"
 #include "limpid/inspect/gradcheck.h"
 #include "limpid/inspect/neuron.h"
 #include "limpid/limpid.h"
 #include "limpid/train/doctor.h"
+#include "limpid/train/ngram.h"
+#include "limpid/train/run_setup.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::hosts {
@@ -295,9 +298,59 @@ Parts training() {
   return parts;
 }
 
+// The parts of a run, by themselves.
+Parts parts_of_a_run() {
+  train::TrainConfig config;
+  config.data = "sine,count=60,split=3/1";
+  config.hidden = {5};
+  config.epochs = 2;
+  config.batch = 15;
+  config.shards = 3;
+  config.clip_norm = 0.1;
+  const train::RunSetup setup(config, train::load_data(config));
+  train::Trainer trainer(setup.problem, setup.data, train::options_of(setup.config, setup.data));
+  std::string steps = std::to_string(trainer.hash_of_shard(1));
+  while (trainer.ending() == train::Ending::kNone) {
+    const train::StepResult result = trainer.step();
+    steps += bytes_of(result.step.loss) + bytes_of(result.step.gradient_norm);
+    if (result.epoch) steps += bytes_of(result.epoch->train) + bytes_of(result.epoch->validation);
+  }
+  Parts parts{{"steps by hand", steps + bytes_of(trainer.model())}};
+  train::Evaluator evaluate(setup.problem, setup.data.validation);
+  parts.emplace_back("scores", bytes_of(evaluate(trainer.model()).metrics));
+
+  const Tensor text = Tensor::generate<std::int32_t>({200}, [](std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<std::int32_t>(Key(5).below(3, i));
+  });
+  const train::NGram ngram(text, 3, 2);
+  std::string scores = bytes_of(ngram.loss(text, 1));
+  for (const std::int32_t before : {0, 1, 2})
+    scores += bytes_of(ngram.probability({&before, 1}, 0));
+  parts.emplace_back("n-grams", scores);
+
+  // Numbers that any mode leaves alone. Their sums are rounded, or subnormal.
+  constexpr std::size_t kElements = 45;
+  distribute::Reduction sum(nullptr, {5, {{0, kElements}}, kElements, 0});
+  sum.begin();
+  for (int shard = 0; shard < 5; ++shard) {
+    float* const values = sum.take();
+    for (std::size_t i = 0; i < kElements; ++i) {
+      const auto part = static_cast<float>(Key(static_cast<std::uint64_t>(shard)).below(1024, i));
+      values[i] = std::ldexp(shard % 2 == 0 ? 1024 + part : -1024 - part,
+                             -136 + (static_cast<int>(i) + 1) / 2 * shard);
+    }
+    sum.add(shard, values);
+  }
+  parts.emplace_back(
+      "a sum over shards",
+      std::string(reinterpret_cast<const char*>(sum.finish().part), kElements * sizeof(float)));
+  return parts;
+}
+
 Parts everything() {
   Parts all;
-  for (const Parts& some : {data(), models(), numbers(), training()})
+  for (const Parts& some : {data(), models(), numbers(), training(), parts_of_a_run()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/nn/init.h"
@@ -76,6 +78,27 @@ TEST(Gradcheck, ADifferenceIsNamedWithItsPlace) {
   EXPECT_EQ(rows[0].gradient, 0);
   EXPECT_NE(rows[0].difference, 0);
   EXPECT_NE(to_text(rows).find("DIFFERS"), std::string::npos);
+}
+
+// The gradient of relu(x) + x at 0 is 1, the difference 3/2, both times a weight.
+TEST(Gradcheck, ErrorsAreTheDistanceAndItsShareOfTheLarger) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {1}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{relu(in[0]) + in[0]};
+  });
+  const auto row = gradcheck(f, {{"x", Tensor::from<float>({1}, {0})}}, Key(1)).front();
+  EXPECT_NEAR(row.difference / row.gradient, 1.5, 1e-6);
+  EXPECT_NEAR(row.absolute_error / std::fabs(row.gradient), 0.5, 1e-6);
+  EXPECT_NEAR(row.relative_error, 1.0 / 3, 1e-6);
+}
+
+// A cube is level at 0. Its difference there is not quite 0, but little beside the other gradient.
+TEST(Gradcheck, AGradientNearZeroIsComparedWithTheLargest) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    const Value y = in[0] * 1e3;
+    return std::vector<Value>{y * y * y};
+  });
+  const auto rows = gradcheck(f, {{"x", Tensor::from<float>({2}, {0, 3e-3f})}}, Key(1));
+  EXPECT_TRUE(rows[0].agrees) << to_text(rows);
 }
 
 // What is added to all operands of a softmax changes nothing: the gradient is 0 up to rounding, and

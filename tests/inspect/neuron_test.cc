@@ -96,6 +96,22 @@ TEST(Neuron, OfSixteenInputsStaysInOneLine) {
             std::string::npos);
 }
 
+TEST(Neuron, OfSeventeenInputsIsATable) {
+  EXPECT_NE(text_of(wide(17), "layers.0", 0).find("and 9 more"), std::string::npos);
+}
+
+TEST(Neuron, OfMoreInputsEndsWithItsActivation) {
+  const Function f = trace(
+      "f", {{"x", {Dtype::kF32, {20}}}, {"w", {Dtype::kF32, {1, 20}}}},
+      [](std::span<const Value> in) { return std::vector<Value>{relu(linear(in[0], in[1]))}; });
+  const Tensor x = Tensor::from(Shape{20}, std::vector<float>(20, -1));
+  const Tensor w = Tensor::from(Shape{1, 20}, std::vector<float>(20, 1));
+  const std::string text = to_text(explain_neuron(observe(f, {{"x", x}, {"w", w}}), "%0", 0));
+  EXPECT_NE(text.find("       z               -20\n       relu              0\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(Neuron, OfMoreInputsShowsTheLargestAndTheSumOfTheRest) {
   // 30 inputs: -9 and 8 three times, -7 twice make eight; -7 and the smaller ones are the rest.
   EXPECT_EQ(text_of(wide(30), "layers.0", 0),

@@ -123,12 +123,28 @@ TEST(Summary, DrawsBlocksOfAnotherNameOneByOne) {
   EXPECT_NE(text.find("\ndecoder.2"), std::string::npos) << text;
 }
 
+// They are as quick to read as the block would be.
+TEST(Summary, DrawsBlocksOfFiveOpsOneByOne) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const char* name : {"layers.0", "layers.1"}) {
+      const Builder::Scope scope(x.builder(), name);
+      for (int i = 0; i < 5; ++i) x = relu(x);
+    }
+    return std::vector<Value>{x};
+  });
+  EXPECT_NE(to_text(summarize(f, {})).find("\nlayers.1"), std::string::npos);
+}
+
 // Each is like the first but for one op, one shape, one name or the products of one op.
 TEST(Summary, DrawsBlocksOneByOneThatDifferInAnything) {
-  const auto drawn = [](const std::function<Value(Value)>& first, const char* name_of_first,
-                        const std::function<Value(Value)>& second, const char* name_of_second) {
-    const Function f = trace("f", {{"x", {Dtype::kF32, {4, 4}}}}, [&](std::span<const Value> in) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {4, 4}}}, {"w", {Dtype::kF32, {4, 8}}}};
+  Value wide;
+  const auto drawn = [&](const std::function<Value(Value)>& first, const char* name_of_first,
+                         const std::function<Value(Value)>& second, const char* name_of_second) {
+    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
       Value x = in[0];
+      wide = in[1];
       for (int number = 0; number < 2; ++number) {
         const Builder::Scope scope(x.builder(), "layers." + std::to_string(number));
         for (int i = 0; i < 5; ++i) x = relu(x);
@@ -147,6 +163,10 @@ TEST(Summary, DrawsBlocksOneByOneThatDifferInAnything) {
   EXPECT_FALSE(drawn(abs, "a", abs, "b"));
   EXPECT_TRUE(drawn(product, "a", product, "a"));
   EXPECT_FALSE(drawn(row, "a", half, "a"));
+  const auto of_four = [](Value x) { return matmul(x, x, false, true); };
+  const auto of_eight = [&](Value) { return matmul(wide, wide, false, true); };
+  EXPECT_TRUE(drawn(of_eight, "a", of_eight, "a"));
+  EXPECT_FALSE(drawn(of_four, "a", of_eight, "a"));
 }
 
 // "2nd" begins with a number and is none.
@@ -225,6 +245,17 @@ TEST(Summary, DoesNotTrainIntegers) {
   EXPECT_EQ(s.trainable, 0);
 }
 
+TEST(Summary, HasTheBytesOfEachDtype) {
+  const std::vector<Input> inputs{{"a", {Dtype::kF32, {3}}},
+                                  {"b", {Dtype::kI8, {5}}},
+                                  {"c", {Dtype::kF32, {1}}},
+                                  {"x", {Dtype::kF32, {3}}}};
+  const Function f = trace(
+      "f", inputs, [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[3]}; });
+  const std::string text = to_text(summarize(f, zeros_for(f)));
+  EXPECT_NE(text.find("\n  in f32        16 B\n  in i8          5 B\n"), std::string::npos) << text;
+}
+
 TEST(Summary, CountsWhatIsMeasuredApart) {
   nn::Mlp net{{3, 5, 2}};
   net.norm = nn::MlpNorm::kBatch;
@@ -282,6 +313,10 @@ TEST(Summary, CountsDoNotOverflow) {
             [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[0])}; });
   const Summary s = summarize(f, {}, 1 << 10);
   EXPECT_EQ(s.multiply_adds, INT64_MAX);
+  const Function twice = trace("twice", f.inputs(), [](std::span<const Value> in) {
+    return std::vector<Value>{matmul(matmul(in[0], in[0]), in[0])};
+  });
+  EXPECT_EQ(summarize(twice, {}, 1 << 10).multiply_adds, INT64_MAX);
   EXPECT_THROW(summarize(f, {}, INT64_MAX), Error);
   EXPECT_THROW(summarize(f, {}, 0), Error);
 }
@@ -346,6 +381,18 @@ TEST(ShapeTrace, CountsAnOpOfSeveralResultsOnce) {
   EXPECT_EQ(rows[2].note, "");
 }
 
+TEST(ShapeTrace, NotesOtherDtypesThanF32AndNoLongLists) {
+  const std::vector<Input> inputs{{"w", {Dtype::kBf16, {3, 2}}}, {"x", {Dtype::kF32, {2}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    const Value five = constant(in[0].builder(), Tensor::zeros({Dtype::kF32, {5}}));
+    return std::vector<Value>{linear(in[1], in[0]), five};
+  });
+  const std::vector<ShapeRow> rows = shape_trace(f, {{"w", Tensor::zeros(inputs[0].type)}});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].note, "value = f32[5] ...");
+  EXPECT_EQ(rows[2].note, "w bf16 (3, 2)");
+}
+
 // A multiply-add is two operations, and a softmax five for each of its terms.
 TEST(Flops, OfBatchesOfProductsAndOfAttention) {
   const auto flops_of = [](const std::vector<Type>& types,
@@ -374,6 +421,13 @@ TEST(Flops, OfBatchesOfProductsAndOfAttention) {
   EXPECT_EQ(attention(3, 5, false), 15);
   EXPECT_EQ(attention(3, 5, true), 3 + 4 + 5);
   EXPECT_EQ(attention(5, 3, true), 0 + 0 + 1 + 2 + 3);
+  // As if every key of the cache were visible.
+  EXPECT_EQ(flops_of({{Dtype::kF32, {2, 4, 3, 6}},
+                      {Dtype::kF32, {2, 2, 6, 5}},
+                      {Dtype::kF32, {2, 2, 5, 7}},
+                      {Dtype::kI32, {2}}},
+                     [](auto in) { return cached_attention(in[0], in[1], in[2], in[3]); }),
+            15 * 2 * 4 * (2 * (6 + 7) + 5));
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ TEST(Table, KeepsControlCharactersFromTheTerminal) {
   // U+009B begins a sequence as ESC [ does; a byte that is no UTF-8 may.
   EXPECT_EQ(printable("\xc2\x9b\x33\x31m \x9b \xc2\xa0\xc3\xa9"),
             "\\xc2\\x9b31m \\x9b \xc2\xa0\xc3\xa9");
+  EXPECT_EQ(printable("\xc2\x9f"), "\\xc2\\x9f");
   EXPECT_EQ(printable("a\tb\r\n", "\n\t"), "a\tb\\x0d\n");
 }
 

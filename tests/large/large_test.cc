@@ -1,7 +1,8 @@
-// A table of more than 2^31 numbers, in a file of more than 2^31 bytes: what reads it and what
-// computes with it counts in 64 bits.
+// A table of more than 2^31 numbers, in a file of more than 2^31 bytes, and more than 2^32 bytes of
+// floats: what reads them and what computes with them counts in 64 bits.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <fstream>
@@ -75,6 +76,29 @@ TEST(Large, TablesOfMoreThanTwoToThe31Numbers) {
   EXPECT_EQ(row_of(results[0], 2), std::vector<int>(kColumns, 2));
   EXPECT_EQ(row_of(results[1], 0), std::vector<int>(kColumns, 0));
   EXPECT_EQ(row_of(results[1], 1), std::vector<int>(kColumns, -5));
+}
+
+// The last rows, many of them, are behind 2^32 bytes. All but the last are zeros without memory.
+TEST(Large, ElementsBehindTwoToThe32Bytes) {
+  constexpr std::int64_t kWide = 1024, kMany = (std::int64_t{1} << 20) + 1024;
+  const Type type{Dtype::kF32, {kMany, kWide}};
+  void* const map = ::mmap(nullptr, type.bytes(), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) GTEST_SKIP() << "skipped: no address space of 4 GiB";
+#ifdef MADV_HUGEPAGE
+  (void)::madvise(map, type.bytes(), MADV_HUGEPAGE);
+#endif
+  static_cast<float*>(map)[(kMany - 1) * kWide + 5] = -3;
+  const Executable sums = compile(trace("sums", {{"x", type}}, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(abs(in[0]), 1)};
+  }));
+  std::vector<float> expected(kMany), got(kMany, 1);
+  expected.back() = 3;
+  const void* const in[] = {map};
+  void* const out[] = {got.data()};
+  Workspace(sums).run(in, out);
+  EXPECT_TRUE(got == expected);
+  ::munmap(map, type.bytes());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -63,6 +64,21 @@ TEST(Promise, HashesAreReadAsTheyAreWritten) {
   }
   EXPECT_THROW(parse_hashes("| op add | 0123456789abcde"), Error);
   EXPECT_THROW(parse_hashes("| op add | 0123456789abcdeg |"), Error);
+  try {
+    parse_hashes(text + "\n| op subtract | 0123 |\n");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("line 6: "), 0u) << e.what();
+  }
+}
+
+// Which bits a NaN has is a matter of the machine.
+TEST(Promise, TakesOneNanForAnother) {
+  const auto hash_with = [](auto nan) {
+    return hash_of_numbers(Tensor::from<decltype(nan)>({2}, {1, nan}));
+  };
+  EXPECT_EQ(hash_with(std::bit_cast<float>(0xffc00001)), hash_with(std::nanf("")));
+  EXPECT_EQ(hash_with(std::bit_cast<double>(0xfff8000000000001)), hash_with(std::nan("")));
 }
 
 TEST(Promise, AModelsHashIsOfItsFunctionAndEveryTensor) {
@@ -82,6 +98,13 @@ TEST(Promise, AModelsHashIsOfItsFunctionAndEveryTensor) {
   EXPECT_NE(hash_of_model(model(5, 3, 4)), hash);
   EXPECT_NE(hash_of_model(model(2, 5, 4)), hash);
   EXPECT_NE(hash_of_model(model(2, 3, 5)), hash);
+}
+
+TEST(Promise, FloatsThatAreHashedEndAfterTheyBegin) {
+  ThreadPool pool({.threads = 1});
+  EXPECT_THROW(
+      hash_at_floats(op::exp, 4 * kFloatsInOneHash, 0, kernels::available_isas().front(), pool),
+      Error);
 }
 
 // All floats take minutes; these are around 1, and around infinity with NaN after it.

@@ -403,6 +403,11 @@ TEST(Quantize, LeavesWhatIsAResultAndWhatIsReadInTwoLayouts) {
       },
       [](std::span<const Value> in) {
         return std::vector<Value>{matmul(in[1], in[0]), gather(in[0], in[2])};
+      },
+      // Elements of rows, rather than rows.
+      [](std::span<const Value> in) {
+        const Value places = broadcast(reshape(in[2], {1, 4}), {6, 4});
+        return std::vector<Value>{linear(in[1], in[0]), gather(in[0], places, 1)};
       }};
   for (const Reading code : readings) {
     const Function f = trace("f", inputs, code);

@@ -337,6 +337,16 @@ TEST(Unbatch, LeavesNothingOfTheBatch) {
   EXPECT_EQ(one.outputs()[0].name, "y");
 }
 
+// As vmap repeats it. Behind, there is a dimension of that size by chance.
+TEST(Unbatch, OfWhatIsSharedRemovesTheFirstDimension) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {kN, 6}}}}, [](std::span<const Value> in) {
+    const Value zeros = constant(in[0].builder(), Tensor::zeros({Dtype::kF32, {kN, 2, kN}}));
+    return std::vector<Value>{in[0] + 1.0, zeros};
+  });
+  const Function one = unbatch(f, {0}, kN);
+  EXPECT_EQ(to_string(one.type(one.outputs()[1].value)), "f32[2, 5]");
+}
+
 TEST(Unbatch, SaysWhatDoesNotFit) {
   const Function f = batch_of([](Value x, Value) { return x; });
   const auto complaint = [&](const Axes& axes, std::int64_t size) -> std::string {

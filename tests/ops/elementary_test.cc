@@ -172,6 +172,17 @@ TEST(ShiftRight, LeavesNothingFrom32PlacesOn) {
       interpret(f, in)[0].same_bits(Tensor::from<std::int32_t>({6}, {0, -1, 2147483647, 3, 1, 0})));
 }
 
+TEST(Round, TakesTheEvenOneOfTwo) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
+    const Function f = trace("f", {{"x", {Dtype::kF64, {6}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{cast(round(cast(in[0], dtype)), Dtype::kF64)};
+    });
+    const Tensor x = Tensor::from<double>({6}, {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5});
+    EXPECT_TRUE(interpret(f, std::vector<Tensor>{x})[0].same_bits(
+        Tensor::from<double>({6}, {-2, -2, -0.0, 0, 2, 2})));
+  }
+}
+
 TEST(Log1p, AndExpm1KeepTheDigitsOfSmallNumbers) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{log1p(in[0]), expm1(in[0]), log(in[0] + 1.0), exp(in[0]) - 1.0};

@@ -118,6 +118,8 @@ TEST(TopK, AlongAnyAxis) {
   EXPECT_TRUE(y[1].same_bits(whole({2, 2}, {1, 0, 2, 2})));
   EXPECT_TRUE(y[2].same_bits(whole({3, 1}, {1, 3, 2})));
   EXPECT_TRUE(y[3].same_bits(whole({3, 1}, {0, 0, 0})));
+  const auto none = run({x}, [](auto in) { return Values{top_k(in[0], 0, 1).values}; });
+  EXPECT_EQ(none[0].shape(), (Shape{3, 0}));
   EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], 3, 1).values}; }), Error);
   EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], -1, 1).values}; }), Error);
 }
@@ -130,6 +132,9 @@ TEST(AlongAxis, TakesAndWritesSingleElements) {
       });
   EXPECT_TRUE(y[0].same_bits(reals({1, 3}, {4, 2, 0})));
   EXPECT_TRUE(y[1].same_bits(reals({2, 3}, {1, -2, 3, -1, 5, 6})));
+  EXPECT_TRUE(run({x, Tensor::from<std::int64_t>({1, 3}, {1, 0, 7})},
+                  [](auto in) { return Values{take_along_axis(in[0], in[1], 0)}; })[0]
+                  .same_bits(y[0]));
   EXPECT_THROW(run({x, whole({3, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0})},
                    [](auto in) { return Values{take_along_axis(in[0], in[1], 1)}; }),
                Error);
@@ -140,6 +145,11 @@ TEST(AlongAxis, FlatIndexIsMinusOneOutside) {
     return Values{flat_index(in[0], {2, 3})};
   });
   EXPECT_TRUE(y[0].same_bits(whole({3}, {5, -1, -1})));
+  // Beyond i32 in i64.
+  const auto far = run({whole({2, 2}, {65'535, 65'535, 65'536, 0})}, [](auto in) {
+    return Values{flat_index(in[0], {65'536, 65'536})};
+  });
+  EXPECT_TRUE(far[0].same_bits(Tensor::from<std::int64_t>({2}, {4'294'967'295, -1})));
   for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 1}, Shape{2, 3}})
     EXPECT_THROW(run({Tensor::zeros({Dtype::kI32, shape})},
                      [](auto in) {

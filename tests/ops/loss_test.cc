@@ -69,6 +69,15 @@ TEST(CrossEntropy, OfClassesRuledOut) {
   for (float g : numbers(gradient_of(in, code))) EXPECT_TRUE(std::isfinite(g));
 }
 
+// Nothing is left of the label, as in PyTorch.
+TEST(CrossEntropy, SmoothedToTheFullIsThatOfAllClassesAlike) {
+  const std::vector<Tensor> in{row({1, 3}), Tensor::scalar<std::int32_t>(0)};
+  const Tensor loss = value_of(in, [](std::span<const Value> v) {
+    return cross_entropy(v[0], v[1], {.label_smoothing = 1});
+  });
+  EXPECT_NEAR(loss.item<float>(), 1 + std::log(1 + std::exp(-2.0)), 1e-6);
+}
+
 TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {
   const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {1, 2, NAN, 4}),
                                Tensor::from<std::int32_t>({2}, {0, 7})};
@@ -160,7 +169,7 @@ TEST(Losses, RefuseWhatMakesNoSense) {
   });
   refuses([](std::span<const Value> v) { return info_nce_loss(v[0], v[1]); });  // one row, not many
   const Tensor square = Tensor::from<float>({2, 2}, {1, 2, 3, 4});
-  for (const double temperature : {0.0, -1.0})
+  for (const double temperature : {0.0, -1.0, std::nan("")})
     EXPECT_THROW(value_of({square, square},
                           [&](std::span<const Value> v) {
                             return info_nce_loss(v[0], v[1], {.temperature = temperature});

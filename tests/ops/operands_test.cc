@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/ops.h"
+#include "limpid/transforms/expand.h"
 
 namespace limpid {
 namespace {
@@ -49,6 +50,25 @@ TEST(Operands, OfReductionsAreNumbers) {
     expect_refused(*op, {{"axis", std::int64_t{0}}}, {{kF32, {2, 3}}}, {{0, {kBool, {2, 3}}}});
 }
 
+// Whoever calls with another dtype casts; with another shape, reshapes.
+TEST(Operands, OfTwoDtypesAreNoMatterOfShape) {
+  const auto code_of = [](const Op& op, const Attributes& attributes, const Type& second) {
+    try {
+      trace("f", {{"a", {kF32, {2, 3}}}, {"b", second}},
+            [&](auto in) { return call(op, in, attributes); });
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kInternal;
+  };
+  const std::pair<const Op*, Attributes> all[] = {{&op::add, {}},
+                                                  {&op::concatenate, {{"axis", std::int64_t{0}}}}};
+  for (const auto& [op, attributes] : all) {
+    EXPECT_EQ(code_of(*op, attributes, {kF64, {2, 3}}), ErrorCode::kDtype) << op->name;
+    EXPECT_EQ(code_of(*op, attributes, {kF32, {2, 4}}), ErrorCode::kShape) << op->name;
+  }
+}
+
 TEST(Operands, OfADotAreGroupsOfSome) {
   try {
     dot(Args{}, Args{});
@@ -81,6 +101,16 @@ TEST(Operands, OfElementwiseOps) {
                   {4, {kF32, {2, 3}}},
                   {7, {kF32, {1}}},
                   {7, {kF64, {}}}});
+}
+
+// A bias of one row, or of one number, beside no examples.
+TEST(Operands, OfNoRowsTakeOne) {
+  for (const Shape& one : {Shape{1, 3}, Shape{1}, Shape{}})
+    trace("f", {{"x", {kF32, {0, 3}}}, {"b", {kF32, one}}}, [](std::span<const Value> in) {
+      EXPECT_EQ((in[0] + in[1]).shape(), (Shape{0, 3}));
+      EXPECT_EQ((in[1] + in[0]).shape(), (Shape{0, 3}));
+      return std::vector<Value>{};
+    });
 }
 
 TEST(Operands, OfProducts) {
@@ -335,6 +365,18 @@ TEST(Operands, OfNormsByChannel) {
   expect_refused(op::group_norm, {{"eps", 1e-5}, {"groups", std::int64_t{2}}},
                  {{kF32, {2, 4, 3}}, channel, channel},
                  {{0, {kF32, {2, 3, 4}}}, {0, {kF32, {4}}}, {2, {kF32, {2}}}});
+  EXPECT_THROW(
+      trace("f", {{"x", {kF32, {2, 4, 3}}}, {"p", channel}},
+            [](auto in) { return std::vector<Value>{group_norm(in[0], 0, in[1], in[1])}; }),
+      Error);
+  // Of nothing.
+  const Type none{kF32, {0}};
+  expect_refused(op::batch_norm, {{"eps", 1e-5}, {"momentum", 0.1}},
+                 {{kF32, {2, 0, 1}}, none, none, none, none}, {});
+  const Function empty = expand(trace("f", {{"x", {kF32, {0, 4, 3}}}, {"p", channel}}, [](auto in) {
+    return std::vector<Value>{group_norm(in[0], 2, in[1], in[1])};
+  }));
+  EXPECT_EQ(empty.type(empty.outputs().front().value).shape, (Shape{0, 4, 3}));
 }
 
 // Everything would be dropped, and the rest scaled by infinity.
@@ -369,6 +411,10 @@ TEST(Operands, OfConstants) {
   }
   refused(1, kBool);
   refused(1, Dtype::kBf16);
+  // They are i32.
+  EXPECT_EQ(iota(b, std::int64_t{1} << 31).shape(), (Shape{std::int64_t{1} << 31}));
+  for (const std::int64_t size : {std::int64_t{-1}, (std::int64_t{1} << 31) + 1})
+    EXPECT_THROW(iota(b, size), Error) << size;
 }
 
 }  // namespace

@@ -105,6 +105,12 @@ TEST(Clip, LimitsArePositive) {
     EXPECT_THROW(clipped({1}, [&](const Args& g) { return clip_by_value(g, limit); }), Error);
     EXPECT_THROW(clipped({1}, [&](const Args& g) { return clip_by_global_norm(g, limit); }), Error);
   }
+  try {
+    clipped({1}, [](const Args& g) { return clip_by_global_norm(g, -1); });
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "clip_by_global_norm: the limit is -1, expected a positive number");
+  }
 }
 
 }  // namespace

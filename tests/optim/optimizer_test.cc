@@ -178,6 +178,7 @@ TEST(Optimizer, NamesAndNumbers) {
     set_number(adam, "momentum", 0.9);
     FAIL();
   } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kNotFound);
     EXPECT_STREQ(error.what(),
                  "adam: has no momentum; it has beta1, beta2, eps, weight_decay, amsgrad, "
                  "decay_vectors");
@@ -250,6 +251,9 @@ TEST(Optimizer, KeepWhatTheyNeedAndItsSign) {
             (std::vector<std::string>{"square_avg.w", "grad_avg.w", "momentum.w"}));
   EXPECT_EQ(init(Sgd{}, params).size(), 0U);
   EXPECT_EQ(init(Sgd{.momentum = 1}, params).names(), std::vector<std::string>{"momentum.w"});
+  // Without momentum there is none to look ahead with.
+  EXPECT_EQ(update_function(Sgd{.nesterov = true}, nn::inputs_of(params)),
+            update_function(Sgd{}, nn::inputs_of(params)));
   const Optimizer centered = RmsProp{.alpha = 0.75, .centered = true};
   Params carried = params;
   carried.merge("", init(centered, params));

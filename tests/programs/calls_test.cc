@@ -2,6 +2,10 @@
 // messages.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "limpid/limpid.h"
 
 namespace limpid {
@@ -99,6 +103,27 @@ TEST(Call, KeepsWhatItCompiled) {
   const Function copy = f;
   EXPECT_EQ(f.keep(make), copy.keep(make));
   EXPECT_EQ(made, 1);
+}
+
+// The second thread calls while the first one makes.
+TEST(Call, KeepsOneThingForAllThreads) {
+  const Function f = squares();
+  std::atomic<int> made{0};
+  const auto make = [&] {
+    ++made;
+    for (int i = 0; i < 10 && made < 2; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::make_shared<const int>(7);
+  };
+  std::shared_ptr<const void> other;
+  std::thread second([&, copy = f] {
+    while (made == 0) std::this_thread::yield();
+    other = copy.keep(make);
+  });
+  const std::shared_ptr<const void> one = f.keep(make);
+  second.join();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(other, one);
 }
 
 // ---- what is captured
@@ -297,7 +322,10 @@ TEST(OfCode, VmapTakesAxesAndChecksSizes) {
   auto f = [](Value a, Value b) { return a * b; };
   const Tensor m = Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   auto columns = compile([&](Value x, Value y) { return vmap(f, {1, std::nullopt})(x, y); });
-  EXPECT_EQ(to_string(columns(m, Tensor::from<float>({2}, {1, 1})).type()), "f32[3, 2]");
+  const Tensor two = Tensor::from<float>({2}, {1, 3});
+  EXPECT_EQ(to_string(columns(m, two).type()), "f32[3, 2]");
+  auto last = compile([&](Value x, Value y) { return vmap(f, {-1, std::nullopt})(x, y); });
+  EXPECT_TRUE(last(m, two).same_bits(columns(m, two)));
   auto rows = compile([&](Value x, Value y) { return vmap(f)(x, y); });
   EXPECT_EQ(complaint([&] { rows(m, kA); }),
             "vmap of code: f32[2, 3] has a batch of 2, but f32[3] has one of 3");

@@ -227,6 +227,7 @@ TEST(Report, ItsTilesAreOfTheTestSetAndOfAWholeTime) {
                                       {3599.7, "1 h 0 min"},
                                       {3599.0, "59 min 59 s"},
                                       {7500.0, "2 h 5 min"},
+                                      {3.5e6, "972 h 13 min"},
                                       {3.6e6, "1e+03 h"}}) {
     end.seconds = seconds;
     log.end = end;
