@@ -101,7 +101,7 @@ std::vector<Value> composed_gradient(const CodeOnValues& gradient, const Gradien
       throw Error(ErrorCode::kShape,
                   fmt::format("with_gradient: the cotangent of input {} is {}, expected {}", i,
                               to_string(cotangents[i].type()), to_string(call.inputs[i].type())));
-    if (!is_computed_with(call.inputs[i].dtype())) cotangents[i] = Value();
+    if (!is_floating(call.inputs[i].dtype())) cotangents[i] = Value();
   }
   return cotangents;
 }

@@ -506,6 +506,20 @@ TEST(WithGradient, RefusesCotangentsThatDoNotFit) {
             "with_gradient: the cotangent of input 1 is f32[], expected f32[3]");
 }
 
+// A number may be stored in fewer bits on the way. Integers have no cotangents.
+TEST(WithGradient, PassesThroughStoredFloats) {
+  const auto tripled =
+      with_gradient([](Value x, Value) { return cast(x, Dtype::kF32); },
+                    [](Value x, Value n, Value, Value c) {
+                      return std::tuple{cast(3.0 * c, x.dtype()), number_like(n, 1)};
+                    });
+  for (const Dtype stored : {Dtype::kBf16, Dtype::kF16}) {
+    const auto f = [&](Value x) { return sum(tripled(cast(x, stored), cast(x, Dtype::kI32))); };
+    EXPECT_TRUE(compile(grad(f))(kA).same_bits(Tensor::from<float>({3}, {3, 3, 3})))
+        << name(stored);
+  }
+}
+
 TEST(WithGradient, StopsAGradient) {
   // x stop(x) has the slope stop(x), alone and in batches of batches.
   const auto f = [](Value x) { return sum(x * stop_gradient(x)); };
