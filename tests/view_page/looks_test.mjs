@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 
-import { accessible, begin, fits, limpid, pageOf, paths, until, view, work, writeDigits } from './browser.mjs';
+import { accessible, begin, fits, hold, limpid, pageOf, paths, until, view, work, writeDigits } from './browser.mjs';
 
 const browser = await begin();
 writeDigits(join(work, 'signs'));
@@ -116,11 +116,17 @@ checks['in a narrow window the strips of links show where one is'] = async () =>
 };
 checks['Back brings the example back that was shown'] = async () => {
   const page = await pageOf(browser, server.address);
+  const answer = await hold(page, 'data');
   await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
   const first = page.getByRole('spinbutton').first();
   await page.locator('[data-value="%1"] .heat-root').click({ position: { x: 10, y: 10 } });
   await until(() => assert.match(page.url(), /cell=/));
+  // The ranges of the sliders come from the data; what is typed stays.
   await first.fill('2');
+  const least = page.getByRole('slider').first();
+  assert.equal(await least.getAttribute('min'), '-3');
+  answer();
+  await until(async () => assert.notEqual(await least.getAttribute('min'), '-3'));
   await first.press('Enter');
   await until(() => assert.match(page.url(), /values=2,-1\.5/));
   await page.goBack();

@@ -6,9 +6,10 @@ import { brief, count, exact, toNumber } from '../engine/numbers';
 import type { ExampleInfo, InputSpec, ModelInfo, Num } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { firstText, inputSize, inputSpec, notANumber, parseNumbers, setText, source, sources } from '../state/subject';
-import { Choice, Problem, Slider } from '../ui/controls';
+import { Choice, NumberField, Problem, Slider } from '../ui/controls';
 import { HeatMap } from '../ui/heat-map';
 import { useAsk } from '../ui/use-ask';
+import { useTyped } from '../ui/use-typed';
 import { DrawPad } from './draw-pad';
 
 const names = { data: 'Data set', draw: 'Draw', numbers: 'Numbers', text: 'Text' } as const;
@@ -54,13 +55,12 @@ function FromData({ info, example }: InputPanelProps) {
         <button class="icon" aria-label="Previous example" onClick={() => to(spec.index - 1)}>
           ‹
         </button>
-        <input
-          type="number"
+        <NumberField
+          label="Example"
           class="index"
-          min="0"
-          aria-label="Example"
-          value={spec.index}
-          onChange={(e) => to(Math.min(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0), (size ?? Infinity) - 1))}
+          min={0}
+          value={String(spec.index)}
+          onChange={(text) => to(Math.min(Math.max(Math.trunc(Number(text)) || 0, 0), (size ?? Infinity) - 1))}
         />
         <button class="icon" aria-label="Next example" onClick={() => to(spec.index + 1)}>
           ›
@@ -105,6 +105,10 @@ function FromData({ info, example }: InputPanelProps) {
   );
 }
 
+function ManyNumbers({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  return <textarea ref={useTyped<HTMLTextAreaElement>(value)} rows={7} class="mono" onChange={(e) => onChange(e.currentTarget.value)} />;
+}
+
 function FromNumbers({ info, onLive }: InputPanelProps) {
   const spec = inputSpec.value as { values: Num[] };
   const [values, setValues] = useState<Num[]>(spec.values);
@@ -141,15 +145,13 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
         <span>
           {count(size)} numbers; missing ones are 0<b class="value">{count(parseNumbers(route.value.params['values'] ?? '').length)} given</b>
         </span>
-        <textarea
-          rows={7}
-          class="mono"
+        <ManyNumbers
           value={route.value.params['values'] ?? ''}
-          onChange={(e) => {
-            const word = notANumber(e.currentTarget.value);
+          onChange={(text) => {
+            const word = notANumber(text);
             setWrong(word === undefined ? undefined : `Expected numbers, got ${word}.`);
             if (word !== undefined) return;
-            const given = parseNumbers(e.currentTarget.value).slice(0, size);
+            const given = parseNumbers(text).slice(0, size);
             setParams({ from: 'numbers', values: given.map(exact).join(',') });
           }}
         />
@@ -175,13 +177,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
               shown=""
               onInput={(x) => change(Number(x.toPrecision(4)))}
             />
-            <input
-              type="number"
-              step="any"
-              aria-label={`${name}, exactly`}
-              value={exact(values[i] ?? 0)}
-              onChange={(e) => change(Number(e.currentTarget.value))}
-            />
+            <NumberField label={`${name}, exactly`} step="any" value={exact(values[i] ?? 0)} onChange={(text) => change(Number(text))} />
           </div>
         );
       })}

@@ -7,7 +7,7 @@ import { brief, count, decodeF32, exact, percent, shortest, toNumber } from '../
 import type { PlayAnswer, PlayConfig, PlayData, PlayExport } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
-import { CopyText, Heading, Problem, Select, Slider } from '../ui/controls';
+import { CopyText, Heading, NumberField, Problem, Select, Slider } from '../ui/controls';
 import { Legend, LineChart } from '../ui/line-chart';
 import { Network } from './network';
 import { Surface, type Plane, type Point } from './surface';
@@ -426,7 +426,7 @@ export function PlaygroundView() {
           <Slider label="Batch" value={config.batch ?? 16} min={1} max={128} onInput={(v) => set({ batch: String(v) })} />
           <label class="field">
             <span>Seed</span>
-            <input type="number" min="0" value={config.seed ?? 0} onChange={(e) => set({ seed: String(Math.max(Math.trunc(Number(e.currentTarget.value)) || 0, 0)) })} />
+            <NumberField min={0} value={String(config.seed ?? 0)} onChange={(text) => set({ seed: String(Math.max(Math.trunc(Number(text)) || 0, 0)) })} />
           </label>
         </div>
         <div class="stack play-network">

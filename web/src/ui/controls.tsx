@@ -1,6 +1,8 @@
 // Sliders, choices and the like, each with its label.
 import type { ComponentChildren } from 'preact';
 
+import { useTyped } from './use-typed';
+
 export function Slider(props: {
   label: string;
   value: number;
@@ -25,6 +27,20 @@ export function Slider(props: {
         onInput={(e) => props.onInput(Number(e.currentTarget.value))}
       />
     </label>
+  );
+}
+
+export function NumberField(props: { label?: string; value: string; min?: number; step?: 'any'; class?: string; onChange: (text: string) => void }) {
+  return (
+    <input
+      ref={useTyped<HTMLInputElement>(props.value)}
+      type="number"
+      class={props.class}
+      min={props.min}
+      step={props.step}
+      aria-label={props.label}
+      onChange={(e) => props.onChange(e.currentTarget.value)}
+    />
   );
 }
 
