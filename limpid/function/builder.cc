@@ -103,7 +103,7 @@ Value Builder::own(const Value& value) {
 
 Value Builder::capture(const Value& outer) {
   for (const Captured& c : captured_)
-    if (c.outer.id() == outer.id() && &c.outer.builder() == &outer.builder()) return {this, c.id};
+    if (c.outer.same_as(outer)) return {this, c.id};
   // Constants are made again here, so that rules about constants see them.
   if (const Node* maker = outer.builder().maker(outer.id()); maker && maker->inputs.empty()) {
     const Node node = *maker;

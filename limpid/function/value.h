@@ -38,6 +38,10 @@ class Value {
   // The Builder of the value. Throws kInvalidArgument if its Function is already finished.
   Builder& builder() const;
   ValueId id() const { return id_; }
+  // Whether both are one value of one Function. Values of two Functions may have the same id.
+  bool same_as(const Value& other) const {
+    return place_ == other.place_ && trace_ == other.trace_ && id_ == other.id_;
+  }
 
  private:
   const detail::TracePlace* place_ = nullptr;

@@ -80,8 +80,7 @@ Value MultiHeadAttention::attend(const Args& params, Value x, Value memory,
                 fmt::format("attention: expected an input [..., length, {1}], got {0}",
                             to_string(x.type()), features));
   Value q, k, v;
-  // Values of two functions may have the same number.
-  if (x.id() == memory.id() && &x.builder() == &memory.builder()) {
+  if (x.same_as(memory)) {
     // One product for all three.
     const Value all =
         linear(x, params.at("in_proj_weight"), bias ? params.at("in_proj_bias") : Value());

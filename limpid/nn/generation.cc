@@ -58,7 +58,7 @@ void Generation::append(std::int32_t token) {
   const std::size_t kept = std::max<std::size_t>(1, capacity_ / 2) - 1;
   std::vector<std::int32_t> half(all.end() - static_cast<std::ptrdiff_t>(kept), all.end());
   half.push_back(token);
-  const std::vector<std::int32_t> whole(all.begin(), all.end());
+  const std::vector<std::int32_t> whole(all.begin(), all.end());  // for a token that is refused
   sequence_.truncate(0);
   try {
     sequence_.append(half);

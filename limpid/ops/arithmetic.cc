@@ -243,14 +243,14 @@ Value simpler_divide(std::span<const Value> in_, const Attributes&) {
 // max(x, x) is x; so it is for the other ops that choose one of two operands.
 template <double (*number)()>
 Value simpler_choice(std::span<const Value> in_, const Attributes&) {
-  return same_value(in_[0], in_[1]) ? in_[0] : beside(in_, number());
+  return in_[0].same_as(in_[1]) ? in_[0] : beside(in_, number());
 }
 double least() { return -std::numeric_limits<double>::infinity(); }
 double most() { return std::numeric_limits<double>::infinity(); }
 double no() { return 0; }
 double yes() { return 1; }
 Value simpler_select(std::span<const Value> in_, const Attributes&) {
-  if (same_value(in_[1], in_[2]) || every_element_is(in_[0], 1)) return in_[1];
+  if (in_[1].same_as(in_[2]) || every_element_is(in_[0], 1)) return in_[1];
   return every_element_is(in_[0], 0) ? in_[2] : Value();
 }
 Value simpler_abs(std::span<const Value> in_, const Attributes&) {

@@ -139,8 +139,6 @@ bool every_element_is(const Value& v, double number) {
          all_are(node->attributes.get<Tensor>("value"), number);
 }
 
-bool same_value(const Value& a, const Value& b) { return a.id() == b.id(); }
-
 Value batched_input(const BatchingCall& call, std::size_t input) {
   const Value& v = call.inputs[input];
   if (call.batched[input]) return v;

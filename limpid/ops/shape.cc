@@ -56,7 +56,7 @@ template <const Op& op, Value (*write)(Value, const Shape&)>
 Value simpler_shape(std::span<const Value> in, const Attributes& attributes) {
   const Shape shape = attributes.shape("shape");
   const Value x = through(in[0], op);
-  return x.shape() == shape || !same_value(x, in[0]) ? write(x, shape) : Value();
+  return x.shape() == shape || !x.same_as(in[0]) ? write(x, shape) : Value();
 }
 
 std::vector<Example> reshape_examples() {

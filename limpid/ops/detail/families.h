@@ -157,7 +157,6 @@ consteval Op simplified(Op op, Simplification rule) {
 const Node* made_by(const Value& v, const Op& op);
 // Whether all elements are known to have the bits of `number` in the value's dtype.
 bool every_element_is(const Value& v, double number);
-bool same_value(const Value& a, const Value& b);
 // Simplifies f(f(x)) to x.
 template <const Op& op>
 Value undo_twice(std::span<const Value> in, const Attributes&) {
