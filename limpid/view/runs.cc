@@ -446,17 +446,18 @@ std::vector<train::StepEvent> thinned(const std::vector<train::StepEvent>& steps
   const auto count = static_cast<std::int64_t>(steps.size());
   if (count <= most) return steps;
   const std::int64_t buckets = std::max<std::int64_t>(1, most / 4);
+  const auto is_less = [&](std::size_t a, std::size_t b) {  // NaN is the greatest
+    return steps[a].loss < steps[b].loss ||
+           (!std::isnan(steps[a].loss) && std::isnan(steps[b].loss));
+  };
   std::vector<train::StepEvent> kept;
   for (std::int64_t b = 0; b < buckets; ++b) {
     const auto first = static_cast<std::size_t>(b * count / buckets);
     const auto last = static_cast<std::size_t>((b + 1) * count / buckets) - 1;
     std::size_t least = first, greatest = first;
     for (std::size_t i = first; i <= last; ++i) {
-      const double loss = steps[i].loss;
-      if (loss < steps[least].loss || std::isnan(steps[least].loss)) least = i;
-      // NaN is the greatest.
-      if (loss > steps[greatest].loss || (std::isnan(loss) && !std::isnan(steps[greatest].loss)))
-        greatest = i;
+      if (is_less(i, least)) least = i;
+      if (is_less(greatest, i)) greatest = i;
     }
     for (const std::size_t i : std::set<std::size_t>{first, least, greatest, last})
       kept.push_back(steps[i]);

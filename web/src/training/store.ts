@@ -84,14 +84,14 @@ const empty = (id: string): RunData => ({
 export function thinned(steps: Steps): Steps {
   const to = noSteps();
   const n = steps.step.length;
+  // NaN is the greatest.
+  const isLess = (a: number, b: number): boolean => steps.loss[a]! < steps.loss[b]! || (!Number.isNaN(steps.loss[a]) && Number.isNaN(steps.loss[b]));
   for (let from = 0; from < n; from += 8) {
     const end = Math.min(from + 8, n);
     let [least, most] = [from, from];
     for (let i = from; i < end; ++i) {
-      const loss = steps.loss[i]!;
-      if (loss < steps.loss[least]! || Number.isNaN(steps.loss[least])) least = i;
-      // NaN is the greatest, as where the engine thins them.
-      if (loss > steps.loss[most]! || (Number.isNaN(loss) && !Number.isNaN(steps.loss[most]))) most = i;
+      if (isLess(i, least)) least = i;
+      if (isLess(most, i)) most = i;
     }
     for (const i of [...new Set([from, least, most, end - 1])].sort((a, b) => a - b)) {
       to.step.push(steps.step[i]!);

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
-/** For a field that is read once it has changed: its text is `value` until somebody types, and an answer that comes meanwhile leaves it. */
+/** The ref of a field with onChange. `value` is written into the field only when `value` changes: a redraw would overwrite what is being typed. */
 export function useTyped<E extends HTMLInputElement | HTMLTextAreaElement>(value: string) {
   const field = useRef<E>(null);
   useLayoutEffect(() => {
