@@ -1,5 +1,5 @@
 """The same bits on CPUs that this machine is not: the tool trains under an emulator of x86 without AVX2, and of x86 with AVX2 and
-without AVX-512, to the files that it writes here. On CPUs with a part of what its AVX2 is compiled for it does not use that.
+without AVX-512, to the files that it writes here. Without FMA or BMI2, which its AVX2 code uses as well, it does not use AVX2.
 
 usage: other_cpus_test.py LIMPID QEMU
 """
@@ -30,7 +30,8 @@ def weights(command: list[str], folder: Path, text: Path) -> list[bytes]:
     return made
 
 
-def choose(limpid: str, qemu: str) -> None:
+def check_choice(limpid: str, qemu: str) -> None:
+    """A set that no CPU here has is refused with a list of those that may be used."""
     for cpu, isas in (("Haswell", "avx2, exact"), ("Haswell,-fma", "exact"), ("Haswell,-bmi2", "exact")):
         command = [qemu, "-cpu", cpu, limpid, "lab", "collapse"]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LIMPID_ISA": "avx512"})
@@ -40,7 +41,7 @@ def choose(limpid: str, qemu: str) -> None:
 
 def main() -> None:
     limpid, qemu = sys.argv[1:]
-    choose(limpid, qemu)
+    check_choice(limpid, qemu)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         text = folder / "text"

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -20,12 +19,11 @@
 #include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
 #include "tests/compile/count_allocations.h"
+#include "tests/memory_limit.h"
 
 #ifdef __linux__
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #endif
 
 namespace limpid {
@@ -248,21 +246,16 @@ TEST(ThreadPool, ThreadsKeepSubnormalsAndRoundToNearest) {
 #if !LIMPID_SANITIZED
 // There is room for the stacks of a few threads.
 TEST(ThreadPool, SaysThatTheSystemCannotStartIt) {
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  const rlim_t used = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const rlimit tight{used + (rlim_t{64} << 20), before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
   std::string refusal;
-  try {
-    const ThreadPool pool({.threads = ThreadPool::kMaxThreads});
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
-    refusal = e.what();
+  {
+    const MemoryLimit limit(std::uint64_t{64} << 20);
+    try {
+      const ThreadPool pool({.threads = ThreadPool::kMaxThreads});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
+      refusal = e.what();
+    }
   }
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
   EXPECT_EQ(refusal.find("the system cannot start a pool of 1024 threads: "), 0u) << refusal;
 }
 #endif

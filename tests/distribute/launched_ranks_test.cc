@@ -1,4 +1,5 @@
-// Which MPI started this process, by what its launcher left in the environment.
+// Which MPI started this process, by what its launcher left in the environment, and the module that
+// is loaded for it.
 #include "limpid/distribute/launched_ranks.h"
 
 #include <dlfcn.h>
@@ -101,7 +102,38 @@ TEST(Launcher, SaysWhyAModuleIsNone) {
   EXPECT_NE(said.find("undefined symbol: limpid_mpi_module"), std::string::npos) << said;
 }
 
-// Its calls may be others.
+// fake_mpi.cc is the module that LaunchedRanks::join() loads, in an environment of `size`
+// processes.
+class FakeMpi {
+ public:
+  FakeMpi(const char* size, const char* timeout) {
+    std::filesystem::copy_file(testing::kFakeMpi, module());
+    ::setenv("LIMPID_MPI_MODULES", folder_.path().c_str(), 1);
+    ::setenv("LIMPID_RANK_TIMEOUT", timeout, 1);
+    ::setenv("FAKE_MPI_SIZE", size, 1);
+  }
+  ~FakeMpi() {
+    for (const char* const name :
+         {"LIMPID_MPI_MODULES", "LIMPID_RANK_TIMEOUT", "FAKE_MPI_SIZE", "FAKE_MPI_PAUSE"})
+      ::unsetenv(name);
+  }
+  FakeMpi(const FakeMpi&) = delete;
+  FakeMpi& operator=(const FakeMpi&) = delete;
+
+  // What a function of the module returns.
+  template <class T>
+  T ask(const char* function) const {
+    void* const library = ::dlopen(module().c_str(), RTLD_NOW);
+    return reinterpret_cast<T (*)()>(::dlsym(library, function))();
+  }
+
+ private:
+  std::filesystem::path module() const { return folder_ / kModule; }
+
+  TemporaryFolder folder_;
+};
+
+// The functions of another version may take other arguments.
 TEST(Launcher, TakesNoModuleOfAnotherVersion) {
   const TemporaryFolder folder;
   std::filesystem::copy_file(testing::kNewerFakeMpi, folder / kModule);
@@ -110,11 +142,7 @@ TEST(Launcher, TakesNoModuleOfAnotherVersion) {
 
 // mpirun -n 1 inside of a step of four: srun has started mpirun's daemons.
 TEST(Launcher, MayHaveOneProcessInAStepOfMore) {
-  const TemporaryFolder folder;
-  std::filesystem::copy_file(testing::kFakeMpi, folder / kModule);
-  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
-  ::setenv("LIMPID_RANK_TIMEOUT", "", 1);
-  ::setenv("FAKE_MPI_SIZE", "1", 1);
+  const FakeMpi fake("1", "");
   EXPECT_EQ(launcher_with({{"SLURM_STEP_NUM_TASKS", "4"}, {"PMI_SIZE", "1"}, {"PMI_RANK", "0"}}),
             "mpich");
   const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
@@ -126,38 +154,23 @@ TEST(Launcher, MayHaveOneProcessInAStepOfMore) {
 
 // The first rank sends its timeout to the others.
 TEST(Launcher, WaitsTenSecondsUnlessItIsTold) {
-  const TemporaryFolder folder;
-  const std::filesystem::path module = folder / kModule;
-  std::filesystem::copy_file(testing::kFakeMpi, module);
-  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
-  ::setenv("FAKE_MPI_SIZE", "2", 1);
-  launcher_with({{"PMI_SIZE", "2"}});
-  void* const library = ::dlopen(module.c_str(), RTLD_NOW);
-  ASSERT_TRUE(library) << ::dlerror();
-  const auto sent = reinterpret_cast<std::int64_t (*)()>(::dlsym(library, "fake_mpi_sent"));
   for (const auto& [told, seconds] : {std::pair{"", 10}, {"600", 600}}) {
-    ::setenv("LIMPID_RANK_TIMEOUT", told, 1);
+    const FakeMpi fake("2", told);
+    launcher_with({{"PMI_SIZE", "2"}});
     LaunchedRanks::join();
-    EXPECT_EQ(sent(), seconds);
+    EXPECT_EQ(fake.ask<std::int64_t>("fake_mpi_sent"), seconds);
   }
 }
 
-// A process that was suspended does not know whether the others were silent. Else the program ends.
+// A process that was suspended does not know whether the others were silent. If it took them for
+// dead, it would end this program.
 TEST(Launcher, GoesOnAfterAPauseLongerThanItsTimeout) {
-  const TemporaryFolder folder;
-  const std::filesystem::path module = folder / kModule;
-  std::filesystem::copy_file(testing::kFakeMpi, module);
-  ::setenv("LIMPID_MPI_MODULES", folder.path().c_str(), 1);
-  ::setenv("LIMPID_RANK_TIMEOUT", "1", 1);
-  ::setenv("FAKE_MPI_SIZE", "2", 1);
+  const FakeMpi fake("2", "1");
   ::setenv("FAKE_MPI_PAUSE", "1", 1);
   launcher_with({{"PMI_SIZE", "2"}});
-  void* const library = ::dlopen(module.c_str(), RTLD_NOW);
-  ASSERT_TRUE(library) << ::dlerror();
-  const auto beats = reinterpret_cast<int (*)()>(::dlsym(library, "fake_mpi_beats"));
   const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
-  while (beats() < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  ::unsetenv("FAKE_MPI_PAUSE");
+  while (fake.ask<int>("fake_mpi_beats") < 2)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 // This program where an installation would have it, which is not where it was to be.

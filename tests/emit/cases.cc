@@ -193,7 +193,7 @@ Case wide_case() {
   return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
 }
 
-// So little that a compiler may keep all of it in registers; main.cc calls it so.
+// One number: a compiler may keep all of it in registers where main.cc calls it.
 Case scalar_case() {
   const Function f = trace(
       "scalar", {{"x", {Dtype::kF32, {1}}}},

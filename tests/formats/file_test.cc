@@ -20,6 +20,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/system_error.h"
 #include "tests/formats/helpers.h"
+#include "tests/memory_limit.h"
 
 namespace limpid {
 namespace {
@@ -105,7 +106,7 @@ TEST(ReadFile, NamesTheFileThatFindsNoMemory) {
   testing::write(folder / "a", {});
   constexpr std::uintmax_t kSize = std::uintmax_t{1} << 36;
   std::filesystem::resize_file(folder / "a", kSize);  // sparse
-  const testing::MemoryLimit limit(kSize / 2);
+  const MemoryLimit limit(kSize / 2);
   if (!limit.holds()) GTEST_SKIP() << "skipped: memory has no limit here";
   expect_error(ErrorCode::kNoMemory, "/a': cannot allocate memory for its 68719476736 bytes",
                [&] { read_file(folder / "a", kSize); });

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
 #include "tests/formats/archives.h"
 
@@ -59,33 +56,6 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
-
-#if defined(__linux__) && !LIMPID_SANITIZED
-// The process gets no more than so many bytes beside those that it has, while this lives.
-class MemoryLimit {
- public:
-  explicit MemoryLimit(std::uint64_t more) {
-    std::uint64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    EXPECT_EQ(::getrlimit(RLIMIT_AS, &before_), 0);
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const rlimit tight{std::min<rlim_t>(pages * page + more, before_.rlim_max), before_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
-    rlimit now{};
-    EXPECT_EQ(::getrlimit(RLIMIT_AS, &now), 0);
-    holds_ = now.rlim_cur == tight.rlim_cur;
-  }
-  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
-  bool holds() const { return holds_; }  // not where an emulator ignores it
-
- private:
-  rlimit before_{};
-  bool holds_ = false;
-};
-#endif
 
 // A folder of data that is not part of the project: below LIMPID_DATA, or in shared/data beside a
 // folder above this one.

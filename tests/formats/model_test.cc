@@ -18,6 +18,7 @@
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
+#include "tests/memory_limit.h"
 
 namespace limpid {
 namespace {
@@ -344,7 +345,7 @@ TEST(Predict, TakesTheMemoryOfOneLargeExample) {
             [](std::span<const Value> in) { return std::vector<Value>{slice(in[0], 0, 0, 4)}; }),
       {},
       ""};
-  const testing::MemoryLimit limit(2 * kBytes);
+  const MemoryLimit limit(2 * kBytes);
   const Tensor first = predict(model, examples, nullptr, 4);
   EXPECT_EQ(testing::text_of(first.bytes()), std::string(24, '\0') + "last");
 }

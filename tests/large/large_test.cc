@@ -78,8 +78,8 @@ TEST(Large, TablesOfMoreThanTwoToThe31Numbers) {
   EXPECT_EQ(row_of(results[1], 1), std::vector<int>(kColumns, -5));
 }
 
-// The last rows, many of them, are behind 2^32 bytes. All but the last are zeros without memory.
-TEST(Large, ElementsBehindTwoToThe32Bytes) {
+// The last 1,024 rows lie after 2^32 bytes. All but the last row are zeros, which take no memory.
+TEST(Large, ElementsAfterTwoToThe32Bytes) {
   constexpr std::int64_t kWide = 1024, kMany = (std::int64_t{1} << 20) + 1024;
   const Type type{Dtype::kF32, {kMany, kWide}};
   void* const map = ::mmap(nullptr, type.bytes(), PROT_READ | PROT_WRITE,

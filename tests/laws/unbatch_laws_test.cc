@@ -337,7 +337,7 @@ TEST(Unbatch, LeavesNothingOfTheBatch) {
   EXPECT_EQ(one.outputs()[0].name, "y");
 }
 
-// As vmap repeats it. Behind, there is a dimension of that size by chance.
+// vmap repeats it along the first dimension. The last has the same size by chance.
 TEST(Unbatch, OfWhatIsSharedRemovesTheFirstDimension) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {kN, 6}}}}, [](std::span<const Value> in) {
     const Value zeros = constant(in[0].builder(), Tensor::zeros({Dtype::kF32, {kN, 2, kN}}));

@@ -434,7 +434,7 @@ TEST(LanguageModel, KeepsNoMatrixTwice) {
   EXPECT_TRUE(given.expired());
 }
 
-// Not those of more sequences than there may be.
+// Plans for more sequences than asked for would take memory for nothing.
 TEST(LanguageModel, OfOneSequenceIsPreparedForThatAlone) {
   const CharLm net = char_lm();
   LanguageModel model(net, net.init(Key(0)), {.sequences = 1});

@@ -496,7 +496,7 @@ TEST(OnnxParts, TheLastOfASplitMayBeEmpty) {
   EXPECT_TRUE(parts[3].same_bits(reals({0}, {})));
 }
 
-// A condition may be shorter than what it chooses from, but is true for no place behind it.
+// A condition may be shorter than the axis, but not true beyond its end.
 TEST(OnnxParts, AConditionChoosesPlaces) {
   const Tensor x = reals({2, 2}, {1, 2, 3, 4});
   const auto compress = [&](const std::vector<bool>& condition, OneNode node) {

@@ -30,7 +30,7 @@ TEST(AccessLog, KeepsABoundedNumberOfLines) {
   // Up to three lines are taken before the thread finds the pipe full, and three wait.
   EXPECT_GE(log.lost(), 4u);
   EXPECT_LE(log.lost(), 7u);
-  // Nor can those that wait be written when the reader has left: each one is lost.
+  // The waiting lines cannot be written after the reader has left: each counts as lost.
   ::close(reader);
   for (int i = 0; i < 2000 && log.lost() < 10; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

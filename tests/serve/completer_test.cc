@@ -13,7 +13,7 @@
 namespace limpid::serve {
 namespace {
 
-// A text's functions own its model, as they do in a server, and a model owns its lane.
+// As in a server: the functions of a text own its model, and the model owns its lane.
 struct Owner {
   std::shared_ptr<Completer::Lane> lane;
 };

@@ -640,8 +640,8 @@ TEST_F(ViewForward, ARegressionHasNoClass) {
   EXPECT_THROW(gradient(*session_, {.subject = third, .target = {{1, 2}}}), Error);
 }
 
-// A norm has operands of its own behind the first.
-TEST_F(ViewForward, TheSourceOfANeuronIsBehindItsNorm) {
+// The other operands of the norm between two layers are its own parameters.
+TEST_F(ViewForward, TheSourceOfANeuronIsTheLayerBeforeItsNorm) {
   OpenModel open{.name = "norm"};
   open.model.function =
       trace("norm", {{"a", f32({2, 3})}, {"gain", f32({2})}, {"b", f32({1, 2})}, {"x", f32({3})}},

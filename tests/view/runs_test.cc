@@ -244,7 +244,7 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   EXPECT_EQ(session_->runs().at("r0", 17).loss, logged[16].loss);
 }
 
-// The running statistics of a norm are those of the step, too.
+// The running statistics of a batch norm belong to the step, as the weights do.
 TEST_F(ViewRuns, AStepHasWhatTheModelCarries) {
   train::TrainConfig config = moons_config();
   config.norm = "batch";
