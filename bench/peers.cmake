@@ -21,7 +21,7 @@ endif()
 if(XNNPACK_INCLUDE AND PTHREADPOOL_LIBRARY)
   # It has no version of its own.
   execute_process(COMMAND dpkg-query -W -f "\${Version}" libxnnpack-dev OUTPUT_VARIABLE xnnpack_version ERROR_QUIET)
-  bench_subject(xnnpack cpus.cc LIBRARIES XNNPACK ${PTHREADPOOL_LIBRARY}
+  bench_subject(xnnpack LIBRARIES XNNPACK ${PTHREADPOOL_LIBRARY}
                 DEFINITIONS XNNPACK_VERSION="${xnnpack_version}")
 else()
   bench_leave_out(XNNPACK "no libxnnpack-dev and libpthreadpool-dev")
