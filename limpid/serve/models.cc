@@ -42,19 +42,19 @@ std::optional<Tokenizer> tokenizer_if_any(const Model& model) {
 // Limits the number of texts to what fits in `memory` with a full context; if not even one fits,
 // one text with a shorter context.
 void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Options& sizes) {
-  // Capacities are rounded up to lines of 16 columns, plus at most one line per sequence.
+  // A sequence takes an odd number of lines of 16 columns.
   constexpr std::int64_t kLine = 16;
   std::size_t line = 0;
   for (const Input& cache : net.caches({.sequences = 1, .capacity = kLine}))
     line += cache.type.bytes();
-  const auto lines = static_cast<std::int64_t>(memory / line) - 2;
+  const auto lines = static_cast<std::int64_t>(memory / line);
   if (lines < 1)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("serve: a cache of {} bytes is too small: expected at least {}", memory,
-                            3 * line));
-  sizes.capacity = std::min(net.context, lines * kLine);
-  const std::int64_t of_one = (sizes.capacity + kLine - 1) / kLine + 1;
-  sizes.sequences = std::clamp((lines + 2) / of_one, std::int64_t{1}, sizes.sequences);
+                            line));
+  sizes.capacity = std::min(net.context, ((lines - 1) | 1) * kLine);
+  const std::int64_t of_one = (sizes.capacity + kLine - 1) / kLine | 1;
+  sizes.sequences = std::clamp(lines / of_one, std::int64_t{1}, sizes.sequences);
 }
 
 // A Predictor that is compiled at its first use.

@@ -530,6 +530,11 @@ class Limits(CompletionsTest):
     def test_caches_are_bounded(self):
         with_all = self.serve(self.models["gpt"], "--max-texts", "8")
         bytes_of_all = self.cache_bytes(with_all)
+        # All of it is used where it is a number of whole contexts.
+        for share, places in ((1, 8), (8, 1)):
+            server = self.serve(self.models["gpt"], "--max-texts", "8", "--cache-memory", bytes_of_all // share)
+            self.assertEqual(self.cache_bytes(server), bytes_of_all // share)
+            self.assertIn(f'limpid_text_places{{model="gpt"}} {places}\n', server.get("/metrics").body.decode())
         for share, places in ((2, 4), (4, 2), (10, 1)):
             server = self.serve(self.models["gpt"], "--max-texts", "8", "--cache-memory", bytes_of_all // share)
             self.assertLessEqual(self.cache_bytes(server), bytes_of_all // share)
