@@ -324,7 +324,8 @@ void gather_reference(const Call& call, std::span<const void* const> in,
 Values gather_gradient(const GradientCall& c) {
   const std::int64_t batch = c.attributes.integer("batch");
   const std::int64_t rows = c.inputs[0].shape()[static_cast<std::size_t>(batch)];
-  return {scatter_add(c.inputs[1], c.cotangents[0], rows, batch), Value()};
+  const auto of_rows = [&](Value g) { return scatter_add(c.inputs[1], g, rows, batch); };
+  return {added_up(c.cotangents[0], of_rows), Value()};
 }
 
 // If only the indices are batched, all of them choose from the same rows.
@@ -427,95 +428,100 @@ CppCall scatter_add_cpp(const Call& call) {
 
 namespace op {
 
-constexpr Op slice = complete({.name = "slice",
-                               .formula = "every `strides`-th element from `starts` to `limits`",
-                               .shapes = "[...] -> [...], with the selected elements",
-                               .min_inputs = 1,
-                               .max_inputs = 1,
-                               .attributes = kSliceAttributes,
-                               .types = slice_types,
-                               .reference = slice_reference,
-                               .simplification = unless_reshaped<slice>,
-                               .gradient = gradient(slice_gradient),
-                               .batching = batching(slice_batching),
-                               .flops = no_flops,
-                               .kernel = {KernelKind::kMove},
-                               .cpp = cpp_by_emit(),
-                               .onnx = {"Slice", 13},
-                               .accuracy = kExact,
-                               .examples = slice_examples});
+constinit const Op slice =
+    complete({.name = "slice",
+              .formula = "every `strides`-th element from `starts` to `limits`",
+              .shapes = "[...] -> [...], with the selected elements",
+              .min_inputs = 1,
+              .max_inputs = 1,
+              .attributes = kSliceAttributes,
+              .types = slice_types,
+              .reference = slice_reference,
+              .simplification = unless_reshaped<slice>,
+              .gradient = gradient(slice_gradient),
+              .batching = batching(slice_batching),
+              .flops = no_flops,
+              .kernel = {KernelKind::kMove},
+              .cpp = cpp_by_emit(),
+              .onnx = {"Slice", 13},
+              .accuracy = kExact,
+              .examples = slice_examples});
 
-constexpr Op pad = complete({.name = "pad",
-                             .formula = "`value` before, between and after the elements",
-                             .shapes = "[...] -> [low + size + interior (size - 1) + high, ...]",
-                             .min_inputs = 1,
-                             .max_inputs = 1,
-                             .attributes = kPadAttributes,
-                             .types = numeric_pad_types,
-                             .reference = pad_reference,
-                             .simplification = unless_reshaped<pad>,
-                             .gradient = gradient(pad_gradient),
-                             .batching = batching(pad_batching),
-                             .flops = no_flops,
-                             .kernel = {},
-                             .cpp = cpp_by_emit(),
-                             .onnx = {"Pad", 21},
-                             .accuracy = kExact,
-                             .examples = pad_examples});
+constinit const Op pad =
+    complete({.name = "pad",
+              .formula = "`value` before, between and after the elements",
+              .shapes = "[...] -> [low + size + interior (size - 1) + high, ...]",
+              .min_inputs = 1,
+              .max_inputs = 1,
+              .attributes = kPadAttributes,
+              .types = numeric_pad_types,
+              .reference = pad_reference,
+              .simplification = unless_reshaped<pad>,
+              .gradient = gradient(pad_gradient),
+              .batching = batching(pad_batching),
+              .flops = no_flops,
+              .kernel = {},
+              .cpp = cpp_by_emit(),
+              .onnx = {"Pad", 21},
+              .accuracy = kExact,
+              .examples = pad_examples});
 
-constexpr Op concatenate = complete({.name = "concatenate",
-                                     .formula = "concatenated along an axis",
-                                     .shapes = "[..., a, ...], [..., b, ...] -> [..., a + b, ...]",
-                                     .min_inputs = 1,
-                                     .max_inputs = kMostParts,
-                                     .attributes = kAxisAttribute,
-                                     .types = concatenate_types,
-                                     .reference = concatenate_reference,
-                                     .simplification = only_part,
-                                     .gradient = gradient(concatenate_gradient),
-                                     .batching = batching(concatenate_batching),
-                                     .flops = no_flops,
-                                     .kernel = {KernelKind::kMove},
-                                     .cpp = cpp_by_emit(),
-                                     .onnx = {"Concat", 13},
-                                     .accuracy = kExact,
-                                     .examples = concatenate_examples});
+constinit const Op concatenate =
+    complete({.name = "concatenate",
+              .formula = "concatenated along an axis",
+              .shapes = "[..., a, ...], [..., b, ...] -> [..., a + b, ...]",
+              .min_inputs = 1,
+              .max_inputs = kMostParts,
+              .attributes = kAxisAttribute,
+              .types = concatenate_types,
+              .reference = concatenate_reference,
+              .simplification = only_part,
+              .gradient = gradient(concatenate_gradient),
+              .batching = batching(concatenate_batching),
+              .flops = no_flops,
+              .kernel = {KernelKind::kMove},
+              .cpp = cpp_by_emit(),
+              .onnx = {"Concat", 13},
+              .accuracy = kExact,
+              .examples = concatenate_examples});
 
-constexpr Op gather = complete({.name = "gather",
-                                .formula = "rows of x by index; zeros for an index out of range",
-                                .shapes = "x[`batch`, n, ...], indices[`batch`, i...] -> "
-                                          "[`batch`, i..., ...]",
-                                .min_inputs = 2,
-                                .max_inputs = 2,
-                                .attributes = kBatchAttribute,
-                                .types = gather_types,
-                                .reference = gather_reference,
-                                .gradient = gradient(gather_gradient),
-                                .batching = batching(gather_batching),
-                                .flops = no_flops,
-                                .kernel = {KernelKind::kGather},
-                                .cpp = cpp_call(gather_cpp),
-                                .onnx = {"Gather", 13},
-                                .accuracy = kExact,
-                                .examples = gather_examples});
+constinit const Op gather =
+    complete({.name = "gather",
+              .formula = "rows of x by index; zeros for an index out of range",
+              .shapes = "x[`batch`, n, ...], indices[`batch`, i...] -> "
+                        "[`batch`, i..., ...]",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .attributes = kBatchAttribute,
+              .types = gather_types,
+              .reference = gather_reference,
+              .gradient = gradient(gather_gradient),
+              .batching = batching(gather_batching),
+              .flops = no_flops,
+              .kernel = {KernelKind::kGather},
+              .cpp = cpp_call(gather_cpp),
+              .onnx = {"Gather", 13},
+              .accuracy = kExact,
+              .examples = gather_examples});
 
-constexpr Op scatter_add = complete({.name = "scatter_add",
-                                     .formula = "zeros, with row i added at indices[i]",
-                                     .shapes = "indices[`batch`, i...], updates[`batch`, i..., "
-                                               "...] -> [`batch`, size, ...]",
-                                     .min_inputs = 2,
-                                     .max_inputs = 2,
-                                     .attributes = kScatterAttributes,
-                                     .types = scatter_add_types,
-                                     .reference = scatter_add_reference,
-                                     .gradient = gradient(scatter_add_gradient),
-                                     .batching = batching(scatter_add_batching),
-                                     .flops = scatter_add_flops,
-                                     .kernel = {KernelKind::kScatterAdd},
-                                     .cpp = cpp_call(scatter_add_cpp),
-                                     .onnx = {},
-                                     .accuracy = kSummed,
-                                     .examples = scatter_add_examples});
+constinit const Op scatter_add =
+    complete({.name = "scatter_add",
+              .formula = "zeros, with row i added at indices[i]",
+              .shapes = "indices[`batch`, i...], updates[`batch`, i..., "
+                        "...] -> [`batch`, size, ...]",
+              .min_inputs = 2,
+              .max_inputs = 2,
+              .attributes = kScatterAttributes,
+              .types = scatter_add_types,
+              .reference = scatter_add_reference,
+              .gradient = gradient(scatter_add_gradient),
+              .batching = batching(scatter_add_batching),
+              .flops = scatter_add_flops,
+              .kernel = {KernelKind::kScatterAdd},
+              .cpp = cpp_call(scatter_add_cpp),
+              .onnx = {},
+              .accuracy = kSummed,
+              .examples = scatter_add_examples});
 
 }  // namespace op
 

@@ -108,15 +108,17 @@ void broadcast_reference(const Call& call, std::span<const void* const> in,
 
 Values broadcast_gradient(const GradientCall& c) {
   const Shape& from = c.inputs[0].shape();
-  Value g = c.cotangents[0];
-  // From the last dimension to the first: the order of summation is part of the result.
-  for (std::size_t i = 1; i <= c.outputs[0].rank(); ++i) {
-    const std::size_t axis = c.outputs[0].rank() - i;
-    const bool repeated =
-        i > from.rank() || (from[from.rank() - i] == 1 && c.outputs[0].shape()[axis] != 1);
-    if (repeated) g = sum(g, static_cast<std::int64_t>(axis));
-  }
-  return {reshape(g, from)};
+  const auto summed = [&](Value g) {
+    // From the last dimension to the first: the order of summation is part of the result.
+    for (std::size_t i = 1; i <= c.outputs[0].rank(); ++i) {
+      const std::size_t axis = c.outputs[0].rank() - i;
+      const bool repeated =
+          i > from.rank() || (from[from.rank() - i] == 1 && c.outputs[0].shape()[axis] != 1);
+      if (repeated) g = sum(g, static_cast<std::int64_t>(axis));
+    }
+    return g;
+  };
+  return {reshape(added_up(c.cotangents[0], summed), from)};
 }
 
 Values broadcast_batching(const BatchingCall& c) {
@@ -204,25 +206,26 @@ std::vector<Example> transpose_examples() {
 
 namespace op {
 
-constexpr Op reshape = complete({.name = "reshape",
-                                 .formula = "the same elements in another shape",
-                                 .shapes = "[...] -> `shape`, with the same number of elements",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
-                                 .attributes = kShapeAttribute,
-                                 .types = reshape_types,
-                                 .reference = reshape_reference,
-                                 .simplification = simpler_shape<reshape, limpid::reshape>,
-                                 .gradient = gradient(reshape_gradient),
-                                 .batching = batching(reshape_batching),
-                                 .flops = no_flops,
-                                 .kernel = {KernelKind::kReshape},
-                                 .cpp = cpp_by_emit(),
-                                 .onnx = {"Reshape", 21},
-                                 .accuracy = kExact,
-                                 .examples = reshape_examples});
+constinit const Op reshape =
+    complete({.name = "reshape",
+              .formula = "the same elements in another shape",
+              .shapes = "[...] -> `shape`, with the same number of elements",
+              .min_inputs = 1,
+              .max_inputs = 1,
+              .attributes = kShapeAttribute,
+              .types = reshape_types,
+              .reference = reshape_reference,
+              .simplification = simpler_shape<reshape, limpid::reshape>,
+              .gradient = gradient(reshape_gradient),
+              .batching = batching(reshape_batching),
+              .flops = no_flops,
+              .kernel = {KernelKind::kReshape},
+              .cpp = cpp_by_emit(),
+              .onnx = {"Reshape", 21},
+              .accuracy = kExact,
+              .examples = reshape_examples});
 
-constexpr Op broadcast = complete(
+constinit const Op broadcast = complete(
     {.name = "broadcast",
      .formula = "x broadcast to a larger shape",
      .shapes = "[...] -> `shape`; dimensions align from the last, and those of size 1 are repeated",
@@ -241,7 +244,7 @@ constexpr Op broadcast = complete(
      .accuracy = kExact,
      .examples = broadcast_examples});
 
-constexpr Op transpose =
+constinit const Op transpose =
     complete({.name = "transpose",
               .formula = "x with its dimensions in another order",
               .shapes = "[...] -> the dimensions in the order of `permutation`",

@@ -7,6 +7,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/barrier.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
@@ -91,7 +92,8 @@ class Reverse {
 
   void add(ValueId id, const Value& cotangent) {
     Value& sum = cotangents_[static_cast<std::size_t>(id)];
-    sum = sum ? sum + cotangent : cotangent;
+    sum = !sum ? cotangent
+               : added_up(sum, [&](Value wide) { return wide + cast(cotangent, wide.dtype()); });
   }
 
   void run(Builder& builder) {

@@ -63,7 +63,8 @@ std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code
   for (std::size_t i = 0, next = 0; i < given.size(); ++i) {
     if (!given[i]) continue;
     results[i] = batched[next++];
-    if (sum_shared && !level.has(i)) results[i] = sum(results[i], 0);
+    if (sum_shared && !level.has(i))
+      results[i] = added_up(results[i], [](Value each) { return sum(each, 0); });
   }
   return results;
 }

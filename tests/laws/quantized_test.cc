@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/arithmetic.h"
@@ -122,6 +123,41 @@ TEST(Bf16Weights, ReceiveARoundedGradient) {
     float column = 0;
     for (std::size_t i = 0; i < 4; ++i) column += inputs[0].values<float>()[i * 6 + j];
     EXPECT_EQ(gradients[0].values<float>()[j], to_f32(to_bf16(column)));
+  }
+}
+
+// Of what is only stored, cotangents are added in f32. Each is 1 + 2^-7, which both dtypes hold;
+// three of them are 3 + 3 * 2^-7, which bf16 does not.
+TEST(StoredFloats, HaveCotangentsThatAreAddedInF32) {
+  using Of = std::function<Value(const Value&)>;
+  const auto wide = [](const Value& v) { return cast(v, Dtype::kF32); };
+  const auto rows = [](const Value& v, std::vector<std::int32_t> which) {
+    const auto count = static_cast<std::int64_t>(which.size());
+    return take(v, constant(v.builder(), Tensor::from({count}, which)), 0);
+  };
+  const std::map<std::string, Of> ways{
+      {"broadcast",
+       [&](const Value& v) {
+         return wide(broadcast(v, {3, 2}));
+       }},
+      {"rows",
+       [&](const Value& v) {
+         return wide(rows(v, {0, 1, 1, 0, 0, 1}));
+       }},
+      {"read more often", [&](const Value& v) { return wide(v) + wide(v) + wide(v); }}};
+  for (const Dtype stored : {Dtype::kBf16, Dtype::kF16}) {
+    for (const auto& [name, way] : ways) {
+      const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [&](std::span<const Value> in) {
+        return std::vector<Value>{sum(way(cast(in[0], stored)) * (1 + 0x1p-7))};
+      });
+      const std::vector<Tensor> inputs{Tensor::from<float>({2}, {1, 2})};
+      const Function gradient = grad(f, {0});
+      const float each = 3 + 3 * 0x1p-7f;
+      const float expected = stored == Dtype::kBf16 ? to_f32(to_bf16(each)) : each;
+      const Tensor result = interpret(gradient, inputs)[0];
+      EXPECT_TRUE(result.same_bits(Tensor::from<float>({2}, {expected, expected}))) << name;
+      EXPECT_EQ(compiled_is_interpreted(gradient, inputs), "") << name;
+    }
   }
 }
 

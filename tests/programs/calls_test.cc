@@ -520,6 +520,22 @@ TEST(WithGradient, PassesThroughStoredFloats) {
   }
 }
 
+// The cotangents of a batch for a number that it shares are added in f32, and rounded once.
+TEST(WithGradient, OfABatchAddsUpWhatASharedStoredFloatGets) {
+  const auto scaled =
+      with_gradient([](Value x, Value s) { return x * cast(s, Dtype::kF32); },
+                    [](Value x, Value s, Value, Value c) {
+                      return std::tuple{c * cast(s, Dtype::kF32), cast(c * x, s.dtype())};
+                    });
+  const auto f = [&](Value rows, Value s) {
+    const Value stored = cast(s, Dtype::kBf16);
+    return sum(vmap([&](Value x) { return scaled(x, stored); })(rows));
+  };
+  // 259 is rounded once, to even. Added one by one in bf16, the ones are lost.
+  EXPECT_TRUE(compile(grad<1>(f))(Tensor::from<float>({4}, {256, 1, 1, 1}), Tensor::scalar(1.0f))
+                  .same_bits(Tensor::scalar(260.0f)));
+}
+
 TEST(WithGradient, StopsAGradient) {
   // x stop(x) has the slope stop(x), alone and in batches of batches.
   const auto f = [](Value x) { return sum(x * stop_gradient(x)); };

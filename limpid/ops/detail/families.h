@@ -9,6 +9,7 @@
 
 #include "limpid/function/builder.h"
 #include "limpid/function/op.h"
+#include "limpid/ops/arithmetic.h"
 
 namespace limpid {
 
@@ -18,7 +19,9 @@ inline Value x(const GradientCall& c) { return c.inputs[0]; }
 inline Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
 inline Value out(const GradientCall& c) { return c.outputs[0]; }
 
-// An incomplete record does not compile.
+// An incomplete record does not compile. Records are constinit, not constexpr: GCC 13 and 14 do not
+// instantiate a template that is named only in the initialiser of a constexpr variable and has that
+// variable as its argument, such as batch_elementwise<op>.
 consteval Op complete(Op op) {
   if (!is_complete(op)) throw "an op record is incomplete";
   return op;
@@ -50,6 +53,13 @@ inline constexpr std::string_view kSummed = "as summed: docs/arithmetic.md";
 
 // Whether the dtype is f32 or f64: the 16-bit formats are for storage only.
 bool is_computed_with(Dtype dtype);
+// `sum` of a cotangent: of bf16 and f16 in f32, then rounded once.
+template <class Sum>
+Value added_up(const Value& cotangent, const Sum& sum) {
+  const Dtype dtype = cotangent.dtype();
+  if (dtype != Dtype::kBf16 && dtype != Dtype::kF16) return sum(cotangent);
+  return cast(sum(cast(cotangent, Dtype::kF32)), dtype);
+}
 // Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
 [[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
 template <class F>
