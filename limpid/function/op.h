@@ -1,4 +1,4 @@
-// Op: one constexpr record that defines one operation completely. The records are in limpid/ops,
+// Op: one constant record that defines one operation completely. The records are in limpid/ops,
 // one file per family with a list of its ops; all_ops() joins the lists. Code that works on
 // Functions goes through all_ops() and does not name single ops.
 #pragma once

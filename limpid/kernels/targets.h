@@ -3,8 +3,8 @@
 // replaces them (docs/arithmetic.md, "Instruction sets").
 #pragma once
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// All others, those of later versions of Highway included.
+#define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_NEON | HWY_SCALAR))
 // Always builds the exact path, even if the compiler flags make it unnecessary.
 #define HWY_COMPILE_ALL_ATTAINABLE
 // HWY_SCALAR instead of HWY_EMU128, which triggers a bug of GCC before 12.3 and has no fused

@@ -271,90 +271,90 @@ constexpr std::string_view kMobile = "Howard et al., Searching for MobileNetV3 (
 
 namespace op {
 
-constexpr Op relu = activation<relu>(
+constinit const Op relu = activation<relu>(
     "relu", "max(x, 0)", relu_body, gradient(relu_gradient), kKinked,
     {.onnx = onnx_node("Relu", 14, 6), .kernel = element_kernel(kernels::Element::kRelu)});
-constexpr Op leaky_relu = activation<leaky_relu>(
+constinit const Op leaky_relu = activation<leaky_relu>(
     "leaky_relu", "x where x > 0, else slope x", leaky_relu_body, gradient_through_body(), kKinked,
     {.onnx = {"LeakyRelu", 16},
      .source = "Maas et al., Rectifier Nonlinearities (2013)",
      .attributes = kSlopeAttribute,
      .examples = leaky_examples});
-constexpr Op prelu = activation<prelu>(
+constinit const Op prelu = activation<prelu>(
     "prelu", "x where x > 0, else slope x", prelu_body, gradient_through_body(), kKinked,
     {.onnx = {"PRelu", 16},
      .source = "He et al., Delving Deep into Rectifiers (2015), equation 1",
      .examples = binary_examples,
      .inputs = 2});
-constexpr Op elu = activation<elu>(
+constinit const Op elu = activation<elu>(
     "elu", "x where x > 0, else alpha (e^x - 1)", elu_body, gradient(elu_gradient), kKinked,
     {.onnx = {"Elu", 6},
      .source = "Clevert et al., Exponential Linear Units (2016), equation 15",
      .attributes = kAlphaAttribute,
      .types = elu_types,
      .examples = elu_examples});
-constexpr Op selu = activation<selu>(
+constinit const Op selu = activation<selu>(
     "selu", "1.0507 x where x > 0, else 1.0507 1.6733 (e^x - 1)", selu_body,
     gradient(selu_gradient), kKinked,
     {.onnx = {"Selu", 6},
      .source = "Klambauer et al., Self-Normalizing Neural Networks (2017), equation 2"});
 
-constexpr Op gelu = activation<gelu>(
+constinit const Op gelu = activation<gelu>(
     "gelu", "x ndtr(x) = x / 2 (1 + erf(x / sqrt 2))", gelu_body, gradient(gelu_gradient_rule),
     kSmooth,
     {.onnx = {"Gelu", 20}, .source = kGelu, .kernel = element_kernel(kernels::Element::kGelu)});
-constexpr Op gelu_gradient =
+constinit const Op gelu_gradient =
     activation<gelu_gradient>("gelu_gradient", "g times the derivative of gelu at x",
                               gelu_gradient_body, gradient_through_body(), kSmooth,
                               {.examples = binary_examples,
                                .kernel = element_kernel(kernels::Element::kGeluGradient),
                                .inputs = 2});
-constexpr Op gelu_tanh =
+constinit const Op gelu_tanh =
     activation<gelu_tanh>("gelu_tanh", "x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))",
                           gelu_tanh_body, gradient(gelu_tanh_gradient), kSmooth,
                           {.source = kGelu, .kernel = element_kernel(kernels::Element::kGeluTanh)});
-constexpr Op silu = activation<silu>(
+constinit const Op silu = activation<silu>(
     "silu", "x sigmoid(x)", silu_body, gradient(silu_gradient), kSmooth,
     {.onnx = {"Swish", 24},
      .source = "Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2",
      .kernel = element_kernel(kernels::Element::kSilu)});
-constexpr Op swish = activation<swish>(
+constinit const Op swish = activation<swish>(
     "swish", "x sigmoid(beta x)", swish_body, gradient(swish_gradient), kSmooth,
     {.source = "Ramachandran, Zoph, Le, Searching for Activation Functions (2017)",
      .attributes = kBetaAttribute,
      .examples = swish_examples});
-constexpr Op mish = activation<mish>(
+constinit const Op mish = activation<mish>(
     "mish", "x tanh(log(1 + e^x))", mish_body, gradient_through_body(), kSmooth,
     {.onnx = onnx_node("Mish", 18),
      .source = "Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2020)"});
-constexpr Op softplus = activation<softplus>(
+constinit const Op softplus = activation<softplus>(
     "softplus", "log(1 + e^x)", softplus_body, gradient(softplus_gradient), kSmooth,
     {.onnx = onnx_node("Softplus", 1),
      .source = "Dugas et al., Incorporating Second-Order Knowledge (2001)"});
 
-constexpr Op clamp = activation<clamp>(
+constinit const Op clamp = activation<clamp>(
     "clamp", "min(max(x, low), high)", clamp_body, gradient(clamp_gradient), kKinked,
     {.attributes = kClampAttributes, .types = clamp_types, .examples = clamp_examples});
-constexpr Op hard_sigmoid = activation<hard_sigmoid>(
+constinit const Op hard_sigmoid = activation<hard_sigmoid>(
     "hard_sigmoid", "min(max(x + 3, 0), 6) / 6", hard_sigmoid_body, gradient(hard_sigmoid_gradient),
     kKinked, {.source = kMobile, .examples = steep_examples});
-constexpr Op hard_swish = activation<hard_swish>(
+constinit const Op hard_swish = activation<hard_swish>(
     "hard_swish", "x min(max(x + 3, 0), 6) / 6", hard_swish_body, gradient(hard_swish_gradient),
     kKinked, {.onnx = onnx_node("HardSwish", 14), .source = kMobile, .examples = steep_examples});
-constexpr Op step =
+constinit const Op step =
     activation<step>("step", "1 where x > 0, else 0", step_body,
                      no_gradient("a step function: its derivative is zero wherever it exists"),
                      kKinked, {.source = "Rosenblatt, The Perceptron (1958)"});
 
-constexpr Op glu = activation<glu>(
+constinit const Op glu = activation<glu>(
     "glu", "sigmoid(gate) value", gate_body<limpid::sigmoid>, gradient_through_body(), kSmooth,
     {.source = "Dauphin et al., Language Modeling with Gated Convolutional Networks (2017)",
      .examples = binary_examples,
      .inputs = 2});
-constexpr Op swiglu = activation<swiglu>(
+constinit const Op swiglu = activation<swiglu>(
     "swiglu", "silu(gate) value", gate_body<limpid::silu>, gradient_through_body(), kSmooth,
     {.source = kGates, .examples = binary_examples, .inputs = 2});
-constexpr Op geglu =
+constinit const Op geglu =
     activation<geglu>("geglu", "gelu(gate) value", gate_body<limpid::gelu>, gradient_through_body(),
                       kSmooth, {.source = kGates, .examples = binary_examples, .inputs = 2});
 

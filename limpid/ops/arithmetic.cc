@@ -505,41 +505,41 @@ constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
 
 namespace op {
 
-constexpr Op add =
+constinit const Op add =
     simplified(binary<add, Add>("add", "a + b", kRounded, numeric_elementwise,
                                 gradient(add_gradient), element(Element::kAdd, Element::kAddI32),
                                 {"{0} + {1}", "Add{{}}({0}, {1})"}, onnx_node("Add", 14, 7)),
                simpler_add);
-constexpr Op subtract =
+constinit const Op subtract =
     simplified(binary<subtract, Subtract>(
                    "subtract", "a - b", kRounded, numeric_elementwise, gradient(subtract_gradient),
                    element(Element::kSubtract, Element::kSubtractI32),
                    {"{0} - {1}", "Subtract{{}}({0}, {1})"}, onnx_node("Sub", 14, 7)),
                simpler_subtract);
-constexpr Op multiply =
+constinit const Op multiply =
     simplified(binary<multiply, Multiply>(
                    "multiply", "a * b", kRounded, numeric_elementwise, gradient(multiply_gradient),
                    element(Element::kMultiply, Element::kMultiplyI32),
                    {"{0} * {1}", "Multiply{{}}({0}, {1})"}, onnx_node("Mul", 14, 7)),
                simpler_multiply);
-constexpr Op divide =
+constinit const Op divide =
     simplified(binary<divide, Divide>(
                    "divide", "a / b; integers: rounded toward zero; 0 if b is 0", kRounded,
                    numeric_elementwise, gradient(divide_gradient), element(Element::kDivide),
                    {"{0} / {1}", "Divide{{}}({0}, {1})"}, {"Div", 14}, numeric_divisor_examples),
                simpler_divide);
-constexpr Op remainder = binary<remainder, Remainder>(
+constinit const Op remainder = binary<remainder, Remainder>(
     "remainder", "a - b trunc(a / b); integers: a if b is 0", kExact, numeric_elementwise,
     gradient(remainder_gradient), {}, {"std::fmod({0}, {1})", "Remainder{{}}({0}, {1})"},
     {"Mod", 13}, numeric_divisor_examples, false);
-constexpr Op maximum =
+constinit const Op maximum =
     simplified(binary<maximum, Maximum>("maximum", "the larger; NaN if either is NaN; +0 above -0",
                                         kExact, numeric_elementwise, gradient(maximum_gradient),
                                         element(Element::kMaximum, Element::kMaximumI32),
                                         {"maximum({0}, {1})", "Maximum{{}}({0}, {1})"},
                                         onnx_node("Max", 13, 8), numeric_examples, false),
                simpler_choice<least>);
-constexpr Op minimum =
+constinit const Op minimum =
     simplified(binary<minimum, Minimum>("minimum", "the smaller; NaN if either is NaN; -0 below +0",
                                         kExact, numeric_elementwise, gradient(minimum_gradient),
                                         element(Element::kMinimum, Element::kMinimumI32),
@@ -547,99 +547,99 @@ constexpr Op minimum =
                                         onnx_node("Min", 13, 8), numeric_examples, false),
                simpler_choice<most>);
 
-constexpr Op negate = simplified(
+constinit const Op negate = simplified(
     for_integers<Negate>(unary<negate, Negate>("negate", "-x", kExact, gradient(negate_gradient),
                                                Element::kNegate, {"-{0}", "Negate{{}}({0})"},
                                                onnx_node("Neg", 13, 1), numeric_unary_examples),
                          Element::kNegateI32),
     undo_twice<negate>);
-constexpr Op abs = simplified(
+constinit const Op abs = simplified(
     for_integers<Abs>(unary<abs, Abs>("abs", "|x|", kExact, gradient(abs_gradient), Element::kAbs,
                                       {"std::fabs({0})", "Abs{{}}({0})"}, onnx_node("Abs", 13, 1),
                                       numeric_unary_examples, false),
                       Element::kAbsI32),
     simpler_abs);
-constexpr Op exp = unary<exp, Exp>("exp", "e^x", "0.90 ulp", gradient(exp_gradient), Element::kExp,
-                                   {"exp({0})"}, onnx_node("Exp", 13, 1));
-constexpr Op log =
+constinit const Op exp = unary<exp, Exp>("exp", "e^x", "0.90 ulp", gradient(exp_gradient),
+                                         Element::kExp, {"exp({0})"}, onnx_node("Exp", 13, 1));
+constinit const Op log =
     unary<log, Log>("log", "natural logarithm of x", "0.95 ulp", gradient(log_gradient),
                     Element::kLog, {"log({0})"}, onnx_node("Log", 13, 1), positive_examples);
-constexpr Op tanh =
+constinit const Op tanh =
     unary<tanh, Tanh>("tanh", "(e^x - e^-x) / (e^x + e^-x)", "0.98 ulp", gradient(tanh_gradient),
                       Element::kTanh, {"tanh({0})"}, onnx_node("Tanh", 13, 1));
-constexpr Op erf =
+constinit const Op erf =
     unary<erf, Erf>("erf", "2 / sqrt(pi) * integral of e^(-t^2) from 0 to x", "1.00 ulp",
                     gradient(erf_gradient), Element::kErf, {"erf({0})"}, onnx_node("Erf", 13, 9));
-constexpr Op sigmoid =
+constinit const Op sigmoid =
     unary<sigmoid, Sigmoid>("sigmoid", "1 / (1 + e^-x)", "2.49 ulp", gradient(sigmoid_gradient),
                             Element::kSigmoid, {"sigmoid({0})"}, onnx_node("Sigmoid", 13, 1));
-constexpr Op ndtr =
+constinit const Op ndtr =
     unary<ndtr, Ndtr>("ndtr", "integral of the standard normal density up to x", "5.73 ulp",
                       gradient(ndtr_gradient), Element::kNdtr, {"ndtr({0})"}, {});
-constexpr Op sqrt =
+constinit const Op sqrt =
     unary<sqrt, Sqrt>("sqrt", "square root of x", kRounded, gradient(sqrt_gradient), Element::kSqrt,
                       {"std::sqrt({0})"}, onnx_node("Sqrt", 13, 1), positive_examples);
 
-constexpr Op equal = binary<equal, Equal>("equal", "a = b", kExact, numeric_comparison, step_rule(),
-                                          element(Element::kEqual, Element::kEqualI32),
-                                          {"{0} == {1}"}, onnx_node("Equal", 19, 7));
-constexpr Op not_equal = binary<not_equal, NotEqual>(
+constinit const Op equal = binary<equal, Equal>(
+    "equal", "a = b", kExact, numeric_comparison, step_rule(),
+    element(Element::kEqual, Element::kEqualI32), {"{0} == {1}"}, onnx_node("Equal", 19, 7));
+constinit const Op not_equal = binary<not_equal, NotEqual>(
     "not_equal", "a differs from b", kExact, numeric_comparison, step_rule(),
     element(Element::kNotEqual, Element::kNotEqualI32), {"{0} != {1}"}, {});
-constexpr Op less = binary<less, Less>("less", "a < b", kExact, numeric_comparison, step_rule(),
-                                       element(Element::kLess, Element::kLessI32), {"{0} < {1}"},
-                                       onnx_node("Less", 13, 7));
-constexpr Op less_equal =
+constinit const Op less = binary<less, Less>(
+    "less", "a < b", kExact, numeric_comparison, step_rule(),
+    element(Element::kLess, Element::kLessI32), {"{0} < {1}"}, onnx_node("Less", 13, 7));
+constinit const Op less_equal =
     binary<less_equal, LessEqual>("less_equal", "a <= b", kExact, numeric_comparison, step_rule(),
                                   element(Element::kLessEqual, Element::kLessEqualI32),
                                   {"{0} <= {1}"}, onnx_node("LessOrEqual", 16, 12));
 
-constexpr Op logical_and = simplified(
+constinit const Op logical_and = simplified(
     logical<logical_and, 2, And>("logical_and", "a and b", {"{0} && {1}"}, onnx_node("And", 7)),
     simpler_choice<yes>);
-constexpr Op logical_or = simplified(
+constinit const Op logical_or = simplified(
     logical<logical_or, 2, Or>("logical_or", "a or b", {"{0} || {1}"}, onnx_node("Or", 7)),
     simpler_choice<no>);
-constexpr Op logical_not =
+constinit const Op logical_not =
     simplified(logical<logical_not, 1, Not>("logical_not", "not a", {"!{0}"}, onnx_node("Not", 1)),
                undo_twice<logical_not>);
 
-constexpr Op select = complete({.name = "select",
-                                .formula = "a where the condition holds, else b",
-                                .shapes = kElementwiseShapes,
-                                .min_inputs = 3,
-                                .max_inputs = 3,
-                                .attributes = kNoAttributes,
-                                .types = select_types,
-                                .reference = select_reference,
-                                .simplification = simpler_select,
-                                .gradient = gradient(select_gradient),
-                                .batching = batching(batch_elementwise<select>),
-                                .flops = no_flops,
-                                .kernel = element_kernel(Element::kSelect),
-                                .cpp = {"{0} ? {1} : {2}"},
-                                .onnx = onnx_node("Where", 16, 9),
-                                .accuracy = kExact,
-                                .examples = select_examples});
+constinit const Op select = complete({.name = "select",
+                                      .formula = "a where the condition holds, else b",
+                                      .shapes = kElementwiseShapes,
+                                      .min_inputs = 3,
+                                      .max_inputs = 3,
+                                      .attributes = kNoAttributes,
+                                      .types = select_types,
+                                      .reference = select_reference,
+                                      .simplification = simpler_select,
+                                      .gradient = gradient(select_gradient),
+                                      .batching = batching(batch_elementwise<select>),
+                                      .flops = no_flops,
+                                      .kernel = element_kernel(Element::kSelect),
+                                      .cpp = {"{0} ? {1} : {2}"},
+                                      .onnx = onnx_node("Where", 16, 9),
+                                      .accuracy = kExact,
+                                      .examples = select_examples});
 
-constexpr Op cast = complete({.name = "cast",
-                              .formula = "x converted to another dtype",
-                              .shapes = kElementwiseShapes,
-                              .min_inputs = 1,
-                              .max_inputs = 1,
-                              .attributes = kCastAttributes,
-                              .types = cast_types,
-                              .reference = cast_reference,
-                              .simplification = simpler_cast,
-                              .gradient = gradient(cast_gradient),
-                              .smooth = false,
-                              .batching = batching(batch_elementwise<cast>),
-                              .flops = no_flops,
-                              .kernel = {KernelKind::kCast},
-                              .cpp = {.expression = cast_expression},
-                              .onnx = {"Cast", 19},
-                              .accuracy = kRounded,
-                              .examples = cast_examples});
+constinit const Op cast = complete({.name = "cast",
+                                    .formula = "x converted to another dtype",
+                                    .shapes = kElementwiseShapes,
+                                    .min_inputs = 1,
+                                    .max_inputs = 1,
+                                    .attributes = kCastAttributes,
+                                    .types = cast_types,
+                                    .reference = cast_reference,
+                                    .simplification = simpler_cast,
+                                    .gradient = gradient(cast_gradient),
+                                    .smooth = false,
+                                    .batching = batching(batch_elementwise<cast>),
+                                    .flops = no_flops,
+                                    .kernel = {KernelKind::kCast},
+                                    .cpp = {.expression = cast_expression},
+                                    .onnx = {"Cast", 19},
+                                    .accuracy = kRounded,
+                                    .examples = cast_examples});
 
 }  // namespace op
 

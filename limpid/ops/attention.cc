@@ -218,7 +218,7 @@ CppCall attention_cpp(const Call& call) {
 
 namespace op {
 
-constexpr Op scaled_dot_product_attention =
+constinit const Op scaled_dot_product_attention =
     complete({.name = "scaled_dot_product_attention",
               .formula = "softmax(q k^T scale + mask) v over the unmasked keys; `causal` masks key "
                          "j for query i if j > i + (S - L)",

@@ -34,23 +34,23 @@ std::vector<Example> barrier_examples() {
 
 namespace op {
 
-constexpr Op barrier = complete({.name = "barrier",
-                                 .formula = "each x unchanged, separated from the ops before",
-                                 .shapes = "[...], ... -> [...], ...",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1 << 16,
-                                 .attributes = kNoAttributes,
-                                 .types = barrier_types,
-                                 .reference = barrier_reference,
-                                 .opaque = true,
-                                 .gradient = gradient(barrier_gradient),
-                                 .batching = batching(batch_elementwise<barrier>),
-                                 .flops = no_flops,
-                                 .kernel = {KernelKind::kBarrier},
-                                 .cpp = cpp_by_emit(),
-                                 .onnx = {},
-                                 .accuracy = kExact,
-                                 .examples = barrier_examples});
+constinit const Op barrier = complete({.name = "barrier",
+                                       .formula = "each x unchanged, separated from the ops before",
+                                       .shapes = "[...], ... -> [...], ...",
+                                       .min_inputs = 1,
+                                       .max_inputs = 1 << 16,
+                                       .attributes = kNoAttributes,
+                                       .types = barrier_types,
+                                       .reference = barrier_reference,
+                                       .opaque = true,
+                                       .gradient = gradient(barrier_gradient),
+                                       .batching = batching(batch_elementwise<barrier>),
+                                       .flops = no_flops,
+                                       .kernel = {KernelKind::kBarrier},
+                                       .cpp = cpp_by_emit(),
+                                       .onnx = {},
+                                       .accuracy = kExact,
+                                       .examples = barrier_examples});
 
 }  // namespace op
 

@@ -180,7 +180,7 @@ constexpr std::string_view kNoCache =
 
 namespace op {
 
-constexpr Op update_rows =
+constinit const Op update_rows =
     complete({.name = "update_rows",
               .formula = "the cache with rows position, position + 1, ... along `axis` replaced",
               .shapes = "cache[B..., X...], rows of its shape except along axis, position[B...] -> "
@@ -199,7 +199,7 @@ constexpr Op update_rows =
               .accuracy = kExact,
               .examples = update_examples});
 
-constexpr Op cached_attention =
+constinit const Op cached_attention =
     complete({.name = "cached_attention",
               .formula = "softmax(q k^T scale) v over the keys up to position + i for query i",
               .shapes = "q[B..., H, L, D], keys[B..., G, D, C], values[B..., G, C, E], "

@@ -75,7 +75,7 @@ std::vector<Example> cumulative_examples() {
 
 namespace op {
 
-constexpr Op cumulative_sum = complete(
+constinit const Op cumulative_sum = complete(
     {.name = "cumulative_sum",
      .formula = "cumulative sum along an axis; `exclusive`: without the element itself; `reverse`: "
                 "from the end",

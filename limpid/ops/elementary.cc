@@ -126,47 +126,52 @@ consteval Op rounding(std::string_view name, std::string_view formula, Element e
 namespace op {
 
 // ONNX needs several operators for the first two and for rsqrt.
-constexpr Op log1p =
+constinit const Op log1p =
     unary<log1p, Log1p>("log1p", "log(1 + x)", "0.51 ulp", gradient(log1p_gradient),
                         Element::kLog1p, {"log1p({0})"}, {}, log1p_examples);
-constexpr Op expm1 = unary<expm1, Expm1>("expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient),
-                                         Element::kExpm1, {"expm1({0})"}, {}, unary_examples);
-constexpr Op sin = unary<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient),
-                                   Element::kSin, {"sin({0})"}, onnx_node("Sin", 7), wide_examples);
-constexpr Op cos = unary<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient),
-                                   Element::kCos, {"cos({0})"}, onnx_node("Cos", 7), wide_examples);
-constexpr Op rsqrt =
+constinit const Op expm1 =
+    unary<expm1, Expm1>("expm1", "e^x - 1", "0.51 ulp", gradient(expm1_gradient), Element::kExpm1,
+                        {"expm1({0})"}, {}, unary_examples);
+constinit const Op sin =
+    unary<sin, Sin>("sin", "sine of x radians", "0.51 ulp", gradient(sin_gradient), Element::kSin,
+                    {"sin({0})"}, onnx_node("Sin", 7), wide_examples);
+constinit const Op cos =
+    unary<cos, Cos>("cos", "cosine of x radians", "0.51 ulp", gradient(cos_gradient), Element::kCos,
+                    {"cos({0})"}, onnx_node("Cos", 7), wide_examples);
+constinit const Op rsqrt =
     unary<rsqrt, Rsqrt>("rsqrt", "1 / sqrt(x), two roundings", "1.50 ulp", gradient(rsqrt_gradient),
                         Element::kRsqrt, {"Rsqrt{{}}({0})"}, {}, positive_examples);
-constexpr Op power = complete({.name = "power",
-                               .formula = "x^y; special values as in C's pow",
-                               .shapes = kElementwiseShapes,
-                               .min_inputs = 2,
-                               .max_inputs = 2,
-                               .attributes = kNoAttributes,
-                               .types = floating_elementwise,
-                               .reference = reference_binary<Power>,
-                               .gradient = gradient(power_gradient),
-                               .batching = batching(batch_elementwise<power>),
-                               .flops = flops_one_an_element,
-                               .kernel = element_kernel(Element::kPower),
-                               .cpp = {"power({0}, {1})"},
-                               .onnx = onnx_node("Pow", 13, 7),
-                               .accuracy = "0.51 ulp",
-                               .examples = divisor_examples});
+constinit const Op power = complete({.name = "power",
+                                     .formula = "x^y; special values as in C's pow",
+                                     .shapes = kElementwiseShapes,
+                                     .min_inputs = 2,
+                                     .max_inputs = 2,
+                                     .attributes = kNoAttributes,
+                                     .types = floating_elementwise,
+                                     .reference = reference_binary<Power>,
+                                     .gradient = gradient(power_gradient),
+                                     .batching = batching(batch_elementwise<power>),
+                                     .flops = flops_one_an_element,
+                                     .kernel = element_kernel(Element::kPower),
+                                     .cpp = {"power({0}, {1})"},
+                                     .onnx = onnx_node("Pow", 13, 7),
+                                     .accuracy = "0.51 ulp",
+                                     .examples = divisor_examples});
 
-constexpr Op floor =
+constinit const Op floor =
     rounding<floor, Floor>("floor", "the largest integer not above x", Element::kFloor,
                            {"std::floor({0})"}, onnx_node("Floor", 13, 1));
-constexpr Op ceil = rounding<ceil, Ceil>("ceil", "the smallest integer not below x", Element::kCeil,
-                                         {"std::ceil({0})"}, onnx_node("Ceil", 13, 1));
-constexpr Op round =
+constinit const Op ceil =
+    rounding<ceil, Ceil>("ceil", "the smallest integer not below x", Element::kCeil,
+                         {"std::ceil({0})"}, onnx_node("Ceil", 13, 1));
+constinit const Op round =
     rounding<round, Round>("round", "the nearest integer, ties to even", Element::kRound,
                            {"std::nearbyint({0})"}, onnx_node("Round", 11));
-constexpr Op truncate = rounding<truncate, Truncate>("truncate", "the nearest integer toward zero",
-                                                     Element::kTruncate, {"std::trunc({0})"}, {});
-constexpr Op sign = rounding<sign, Sign>("sign", "-1 or 1; x if x is zero or NaN", Element::kSign,
-                                         {"Sign{{}}({0})"}, onnx_node("Sign", 13, 9));
+constinit const Op truncate = rounding<truncate, Truncate>(
+    "truncate", "the nearest integer toward zero", Element::kTruncate, {"std::trunc({0})"}, {});
+constinit const Op sign =
+    rounding<sign, Sign>("sign", "-1 or 1; x if x is zero or NaN", Element::kSign,
+                         {"Sign{{}}({0})"}, onnx_node("Sign", 13, 9));
 
 }  // namespace op
 

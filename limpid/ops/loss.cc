@@ -301,51 +301,51 @@ constexpr std::string_view kRows = "[..., features] each -> [...]";
 
 namespace op {
 
-constexpr Op soft_cross_entropy = loss<soft_cross_entropy>(
+constinit const Op soft_cross_entropy = loss<soft_cross_entropy>(
     "soft_cross_entropy", "-sum of target log_softmax(logits)", soft_cross_entropy_body,
     gradient(soft_cross_entropy_gradient), kSmooth, row_examples,
     {.types = features_types, .shapes = "logits[..., classes], target[..., classes] -> [...]"});
-constexpr Op binary_cross_entropy = loss<binary_cross_entropy>(
+constinit const Op binary_cross_entropy = loss<binary_cross_entropy>(
     "binary_cross_entropy", "-(w t log p + (1 - t) log(1 - p)), p = sigmoid(logit)", binary_body,
     gradient(binary_gradient), kSmooth, binary_loss_examples, {.max_inputs = 3});
-constexpr Op negative_log_likelihood = loss<negative_log_likelihood>(
+constinit const Op negative_log_likelihood = loss<negative_log_likelihood>(
     "negative_log_likelihood", "-log_probabilities[label]", nll_body, gradient_through_body(),
     kSmooth, nll_examples,
     {.types = labelled_types, .shapes = "log_probabilities[..., classes], labels[...] -> [...]"});
-constexpr Op kl_divergence = loss<kl_divergence>(
+constinit const Op kl_divergence = loss<kl_divergence>(
     "kl_divergence", "target (log target - log_probability), 0 where target is 0", kl_body,
     gradient_through_body(), kSmooth,
     [] {
       return of_types({{{kF32, {7}}, {kF32, {7}}}, {{kF64, {3, 5}}, {kF64, {3, 5}}}}, {}, 0.1, 1);
     },
     {.source = "Kullback and Leibler, On Information and Sufficiency (1951)"});
-constexpr Op squared_error =
+constinit const Op squared_error =
     loss<squared_error>("squared_error", "(a - b)^2", squared_body, gradient(squared_gradient),
                         kSmooth, binary_examples);
-constexpr Op absolute_error = loss<absolute_error>(
+constinit const Op absolute_error = loss<absolute_error>(
     "absolute_error", "|a - b|", absolute_body, gradient_through_body(), kKinked, binary_examples);
-constexpr Op huber =
+constinit const Op huber =
     loss<huber>("huber", "d^2 / 2 where |d| < delta, else delta (|d| - delta / 2)", huber_body,
                 gradient(huber_gradient), kKinked, huber_examples,
                 {.source = "Huber, Robust Estimation of a Location Parameter (1964)",
                  .attributes = kDeltaAttribute,
                  .types = huber_types});
-constexpr Op smooth_l1 =
+constinit const Op smooth_l1 =
     loss<smooth_l1>("smooth_l1", "d^2 / (2 beta) where |d| < beta, else |d| - beta / 2",
                     smooth_l1_body, gradient(smooth_l1_gradient), kKinked, smooth_l1_examples,
                     {.source = "Girshick, Fast R-CNN (2015), equation 3",
                      .attributes = kBetaAttribute,
                      .types = smooth_l1_types});
-constexpr Op hinge = loss<hinge>("hinge", "max(0, 1 - a b)", hinge_body, gradient_through_body(),
-                                 kKinked, binary_examples);
-constexpr Op info_nce = loss<info_nce>(
+constinit const Op hinge = loss<hinge>("hinge", "max(0, 1 - a b)", hinge_body,
+                                       gradient_through_body(), kKinked, binary_examples);
+constinit const Op info_nce = loss<info_nce>(
     "info_nce", "cross-entropy of a b^T / temperature against 0, 1, ...", info_nce_body,
     gradient_through_body(), kSmooth, info_nce_examples,
     {.source = "van den Oord et al., Contrastive Predictive Coding (2018), equation 4",
      .attributes = kTemperatureAttribute,
      .types = info_nce_types,
      .shapes = "[..., n, features] each -> [..., n]"});
-constexpr Op triplet_margin =
+constinit const Op triplet_margin =
     loss<triplet_margin>("triplet_margin", "max(0, |a - p| - |a - n| + margin)", triplet_body,
                          gradient_through_body(), kKinked, triplet_examples,
                          {.source = "Schroff et al., FaceNet (2015), equation 2",
@@ -354,7 +354,7 @@ constexpr Op triplet_margin =
                           .shapes = kRows,
                           .max_inputs = 3,
                           .min_inputs = 3});
-constexpr Op cosine_embedding = loss<cosine_embedding>(
+constinit const Op cosine_embedding = loss<cosine_embedding>(
     "cosine_embedding", "1 - cos(a, b) for a matching pair, else max(0, cos - margin)", cosine_body,
     gradient_through_body(), kKinked, cosine_examples,
     {.attributes = kMarginAttribute,

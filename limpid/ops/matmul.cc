@@ -253,37 +253,38 @@ std::vector<Example> linear_examples() {
 
 namespace op {
 
-constexpr Op matmul = complete({.name = "matmul",
-                                .formula = "sum over k of a[m, k] b[k, n]",
-                                .shapes = "a[..., m, k], b[..., k, n] -> [..., m, n]",
-                                .min_inputs = 2,
-                                .max_inputs = 2,
-                                .attributes = kTransposeAttributes,
-                                .types = matmul_types,
-                                .reference = matmul_reference,
-                                .gradient = gradient(matmul_gradient),
-                                .batching = batching(matmul_batching),
-                                .flops = matmul_flops,
-                                .kernel = {KernelKind::kMatmul},
-                                .cpp = cpp_by_emit(),
-                                .onnx = {"MatMul", 13},
-                                .accuracy = kSummed,
-                                .examples = matmul_examples});
+constinit const Op matmul = complete({.name = "matmul",
+                                      .formula = "sum over k of a[m, k] b[k, n]",
+                                      .shapes = "a[..., m, k], b[..., k, n] -> [..., m, n]",
+                                      .min_inputs = 2,
+                                      .max_inputs = 2,
+                                      .attributes = kTransposeAttributes,
+                                      .types = matmul_types,
+                                      .reference = matmul_reference,
+                                      .gradient = gradient(matmul_gradient),
+                                      .batching = batching(matmul_batching),
+                                      .flops = matmul_flops,
+                                      .kernel = {KernelKind::kMatmul},
+                                      .cpp = cpp_by_emit(),
+                                      .onnx = {"MatMul", 13},
+                                      .accuracy = kSummed,
+                                      .examples = matmul_examples});
 
-constexpr Op linear = complete({.name = "linear",
-                                .formula = "x weight^T + bias",
-                                .shapes = "x[..., in], weight[out, in], bias[out] -> [..., out]",
-                                .min_inputs = 2,
-                                .max_inputs = 3,
-                                .attributes = kNoAttributes,
-                                .types = linear_types,
-                                .body = linear_body,
-                                .gradient = gradient(linear_gradient),
-                                .batching = batching(linear_batching),
-                                .flops = flops_of_body,
-                                .kernel = {KernelKind::kLinear},
-                                .onnx = {"Gemm", 13},
-                                .examples = linear_examples});
+constinit const Op linear =
+    complete({.name = "linear",
+              .formula = "x weight^T + bias",
+              .shapes = "x[..., in], weight[out, in], bias[out] -> [..., out]",
+              .min_inputs = 2,
+              .max_inputs = 3,
+              .attributes = kNoAttributes,
+              .types = linear_types,
+              .body = linear_body,
+              .gradient = gradient(linear_gradient),
+              .batching = batching(linear_batching),
+              .flops = flops_of_body,
+              .kernel = {KernelKind::kLinear},
+              .onnx = {"Gemm", 13},
+              .examples = linear_examples});
 
 }  // namespace op
 

@@ -308,17 +308,17 @@ consteval Op norm_gradient(std::string_view name, std::string_view formula, Kern
                    .onnx = {},
                    .examples = row_gradient_examples});
 }
-constexpr Op layer_norm_gradient = norm_gradient<true>(
+constinit const Op layer_norm_gradient = norm_gradient<true>(
     "layer_norm_gradient",
     "(d - mean(d) - h mean(d h)) / sqrt(variance + eps), d = g gamma, h the normalised x; g h",
     KernelKind::kLayerNormGradient);
-constexpr Op rms_norm_gradient =
+constinit const Op rms_norm_gradient =
     norm_gradient<false>("rms_norm_gradient",
                          "(d - h mean(d h)) / sqrt(mean of x^2 + eps), d = g gamma, h the "
                          "normalised x; g h",
                          KernelKind::kRmsNormGradient);
 
-constexpr Op layer_norm =
+constinit const Op layer_norm =
     complete({.name = "layer_norm",
               .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta",
               .shapes = "x[..., n...], gamma[n...], beta[n...] -> [..., n...]; n are the last "
@@ -336,7 +336,7 @@ constexpr Op layer_norm =
               .source = "Ba et al., Layer Normalization (2016), equation 3",
               .examples = layer_norm_examples});
 
-constexpr Op rms_norm = complete(
+constinit const Op rms_norm = complete(
     {.name = "rms_norm",
      .formula = "x / sqrt(mean of x^2 + eps) * gamma",
      .shapes = "x[..., n...], gamma[n...] -> [..., n...]; n are the last `dims` dimensions",
@@ -353,7 +353,7 @@ constexpr Op rms_norm = complete(
      .source = "Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4",
      .examples = rms_norm_examples});
 
-constexpr Op group_norm =
+constinit const Op group_norm =
     complete({.name = "group_norm",
               .formula = "layer_norm of each group of channels, times gamma, plus beta, by channel",
               .shapes = "x[N, C, ...], gamma[C], beta[C] -> [N, C, ...]",
@@ -370,7 +370,7 @@ constexpr Op group_norm =
               .source = "Wu and He, Group Normalization (2018)",
               .examples = group_examples});
 
-constexpr Op batch_norm =
+constinit const Op batch_norm =
     complete({.name = "batch_norm",
               .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta by channel; new running "
                          "statistics (1 - momentum) old + momentum new",
@@ -389,7 +389,7 @@ constexpr Op batch_norm =
               .source = kBatchNormSource,
               .examples = batch_norm_examples});
 
-constexpr Op batch_norm_inference =
+constinit const Op batch_norm_inference =
     complete({.name = "batch_norm_inference",
               .formula = "(x - running_mean) / sqrt(running_var + eps) * gamma + beta by channel",
               .shapes = "x[N, C, ...], gamma[C], beta[C], running_mean[C], running_var[C] -> "

@@ -101,7 +101,7 @@ QuantizedRows quantize_rows(Value x) {
 
 namespace op {
 
-constexpr Op quantized_linear = complete(
+constinit const Op quantized_linear = complete(
     {.name = "quantized_linear",
      .formula = "x (scale weight)^T + bias; rows of x rounded to 127ths of their largest magnitude",
      .shapes = "x[..., in], weight[out, in], scale[out], bias[out] -> [..., out]",

@@ -178,7 +178,7 @@ Value normal_quantile(Value p) {
 
 namespace op {
 
-constexpr Op random_bits = complete(
+constinit const Op random_bits = complete(
     {.name = "random_bits",
      .formula = "word i of the key's random stream",
      .shapes = "key[...] -> [..., `shape`]",
@@ -197,24 +197,24 @@ constexpr Op random_bits = complete(
      .source = "Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (2011), Philox4x32-10",
      .examples = keyed_examples});
 
-constexpr Op fold_in = complete({.name = "fold_in",
-                                 .formula = "a new key, for purpose `data`",
-                                 .shapes = "key[...], data[...] -> [...]",
-                                 .min_inputs = 2,
-                                 .max_inputs = 2,
-                                 .attributes = kNoAttributes,
-                                 .types = fold_in_types,
-                                 .reference = fold_in_reference,
-                                 .gradient = no_gradient("keys have no derivative"),
-                                 .batching = batching(batch_elementwise<fold_in>),
-                                 .flops = no_flops,
-                                 .kernel = {},
-                                 .cpp = {"fold_in({0}, {1})"},
-                                 .onnx = no_onnx(kOtherNumbers),
-                                 .accuracy = kExact,
-                                 .examples = fold_in_examples});
+constinit const Op fold_in = complete({.name = "fold_in",
+                                       .formula = "a new key, for purpose `data`",
+                                       .shapes = "key[...], data[...] -> [...]",
+                                       .min_inputs = 2,
+                                       .max_inputs = 2,
+                                       .attributes = kNoAttributes,
+                                       .types = fold_in_types,
+                                       .reference = fold_in_reference,
+                                       .gradient = no_gradient("keys have no derivative"),
+                                       .batching = batching(batch_elementwise<fold_in>),
+                                       .flops = no_flops,
+                                       .kernel = {},
+                                       .cpp = {"fold_in({0}, {1})"},
+                                       .onnx = no_onnx(kOtherNumbers),
+                                       .accuracy = kExact,
+                                       .examples = fold_in_examples});
 
-constexpr Op shift_right =
+constinit const Op shift_right =
     complete({.name = "shift_right",
               .formula = "a >> count, filled with zeros",
               .shapes = kElementwiseShapes,
@@ -232,38 +232,39 @@ constexpr Op shift_right =
               .accuracy = kExact,
               .examples = shift_examples});
 
-constexpr Op uniform = complete({.name = "uniform",
-                                 .formula = "(word i >> 8) / 2^24",
-                                 .shapes = "key[...] -> [..., `shape`]",
-                                 .min_inputs = 1,
-                                 .max_inputs = 1,
-                                 .attributes = kShapeAttribute,
-                                 .types = drawn_real_types,
-                                 .body = uniform_body,
-                                 .gradient = no_gradient(kFromKey),
-                                 .batching = batching(keyed_batching<uniform>),
-                                 .flops = flops_of_body,
-                                 .kernel = {},
-                                 .onnx = no_onnx(kOtherNumbers),
-                                 .examples = keyed_examples});
+constinit const Op uniform = complete({.name = "uniform",
+                                       .formula = "(word i >> 8) / 2^24",
+                                       .shapes = "key[...] -> [..., `shape`]",
+                                       .min_inputs = 1,
+                                       .max_inputs = 1,
+                                       .attributes = kShapeAttribute,
+                                       .types = drawn_real_types,
+                                       .body = uniform_body,
+                                       .gradient = no_gradient(kFromKey),
+                                       .batching = batching(keyed_batching<uniform>),
+                                       .flops = flops_of_body,
+                                       .kernel = {},
+                                       .onnx = no_onnx(kOtherNumbers),
+                                       .examples = keyed_examples});
 
-constexpr Op normal = complete({.name = "normal",
-                                .formula = "the normal quantile of ((word i >> 9) + 1/2) / 2^23",
-                                .shapes = "key[...] -> [..., `shape`]",
-                                .min_inputs = 1,
-                                .max_inputs = 1,
-                                .attributes = kShapeAttribute,
-                                .types = drawn_real_types,
-                                .body = normal_body,
-                                .gradient = no_gradient(kFromKey),
-                                .batching = batching(keyed_batching<normal>),
-                                .flops = flops_of_body,
-                                .kernel = {},
-                                .onnx = no_onnx(kOtherNumbers),
-                                .source = "Wichura, Algorithm AS 241 (1988), PPND7",
-                                .examples = keyed_examples});
+constinit const Op normal =
+    complete({.name = "normal",
+              .formula = "the normal quantile of ((word i >> 9) + 1/2) / 2^23",
+              .shapes = "key[...] -> [..., `shape`]",
+              .min_inputs = 1,
+              .max_inputs = 1,
+              .attributes = kShapeAttribute,
+              .types = drawn_real_types,
+              .body = normal_body,
+              .gradient = no_gradient(kFromKey),
+              .batching = batching(keyed_batching<normal>),
+              .flops = flops_of_body,
+              .kernel = {},
+              .onnx = no_onnx(kOtherNumbers),
+              .source = "Wichura, Algorithm AS 241 (1988), PPND7",
+              .examples = keyed_examples});
 
-constexpr Op dropout =
+constinit const Op dropout =
     complete({.name = "dropout",
               .formula = "0 with probability `rate`, else x / (1 - rate)",
               .shapes = "x[...], key[] -> [...]",

@@ -238,32 +238,32 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
 
 namespace op {
 
-constexpr Op sum = reduction<sum>("sum", "the sum over an axis", reduction_types, sum_reference,
-                                  gradient(sum_gradient), KernelKind::kSum, sum_cpp,
-                                  {"ReduceSum", 13}, kSummed, true);
-constexpr Op prod = complete({.name = "prod",
-                              .formula = "the product over an axis",
-                              .shapes = kReductionShapes,
-                              .min_inputs = 1,
-                              .max_inputs = 1,
-                              .attributes = kAxisAttribute,
-                              .types = reduction_types,
-                              .body = prod_body,
-                              .gradient = gradient_through_body(),
-                              .batching = batching(reduction_batching<prod>),
-                              .flops = reduction_flops,
-                              .kernel = {},
-                              .onnx = {"ReduceProd", 18},
-                              .examples = reduction_examples});
-constexpr Op max =
+constinit const Op sum = reduction<sum>("sum", "the sum over an axis", reduction_types,
+                                        sum_reference, gradient(sum_gradient), KernelKind::kSum,
+                                        sum_cpp, {"ReduceSum", 13}, kSummed, true);
+constinit const Op prod = complete({.name = "prod",
+                                    .formula = "the product over an axis",
+                                    .shapes = kReductionShapes,
+                                    .min_inputs = 1,
+                                    .max_inputs = 1,
+                                    .attributes = kAxisAttribute,
+                                    .types = reduction_types,
+                                    .body = prod_body,
+                                    .gradient = gradient_through_body(),
+                                    .batching = batching(reduction_batching<prod>),
+                                    .flops = reduction_flops,
+                                    .kernel = {},
+                                    .onnx = {"ReduceProd", 18},
+                                    .examples = reduction_examples});
+constinit const Op max =
     reduction<max>("max", "the largest over an axis; NaN if any is NaN", reduction_types,
                    extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
                    max_cpp, {"ReduceMax", 20}, kExact, false);
-constexpr Op min =
+constinit const Op min =
     reduction<min>("min", "the smallest over an axis; NaN if any is NaN", reduction_types,
                    extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin, min_cpp,
                    {"ReduceMin", 20}, kExact, false);
-constexpr Op argmax = reduction<argmax>(
+constinit const Op argmax = reduction<argmax>(
     "argmax", "the index of the first largest over an axis", argmax_types, argmax_reference,
     no_gradient("an index is an integer: its derivative is zero wherever it exists"),
     KernelKind::kNone, argmax_cpp, {"ArgMax", 13}, kExact, false);

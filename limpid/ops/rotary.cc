@@ -72,7 +72,7 @@ std::vector<Example> rotary_examples() {
 
 namespace op {
 
-constexpr Op rotary_embedding =
+constinit const Op rotary_embedding =
     complete({.name = "rotary_embedding",
               .formula = "pairs of the first numbers of each row, rotated by their angles",
               .shapes = "x[..., D], cos and sin broadcast to [..., R / 2] -> that of x; R <= D",

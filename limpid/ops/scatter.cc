@@ -249,20 +249,20 @@ consteval Op scattering(std::string_view name, std::string_view formula, TypeRul
 
 namespace op {
 
-constexpr Op scatter = scattering<scatter>(
+constinit const Op scatter = scattering<scatter>(
     "scatter", "x with row indices[i] replaced by row i of the updates; the last one wins",
     scatter_types, replace_reference, replace_gradient, true, kExact, replace_cpp, kScatterNd,
     scatter_examples);
-constexpr Op scatter_multiply = scattering<scatter_multiply>(
+constinit const Op scatter_multiply = scattering<scatter_multiply>(
     "scatter_multiply", "x with row indices[i] multiplied by row i of the updates",
     numeric_scatter_types, numeric_reference<MultiplyUpdate>, multiply_update_gradient, true,
     kSummed, multiply_cpp, kScatterNd, numeric_scatter_examples);
-constexpr Op scatter_maximum = scattering<scatter_maximum>(
+constinit const Op scatter_maximum = scattering<scatter_maximum>(
     "scatter_maximum",
     "x with row indices[i] replaced by the larger of it and row i of the updates",
     numeric_scatter_types, numeric_reference<Larger>, extreme_update_gradient, false, kExact,
     maximum_cpp, no_onnx(kSince18, kScatterNd), numeric_scatter_examples);
-constexpr Op scatter_minimum = scattering<scatter_minimum>(
+constinit const Op scatter_minimum = scattering<scatter_minimum>(
     "scatter_minimum",
     "x with row indices[i] replaced by the smaller of it and row i of the updates",
     numeric_scatter_types, numeric_reference<Smaller>, extreme_update_gradient, false, kExact,

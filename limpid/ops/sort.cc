@@ -80,7 +80,7 @@ std::vector<Example> argsort_examples() {
 
 namespace op {
 
-constexpr Op argsort = complete(
+constinit const Op argsort = complete(
     {.name = "argsort",
      .formula = "the indices of the elements, smallest first; NaN above every number; equal "
                 "elements in their order",

@@ -103,28 +103,28 @@ consteval Op rounded_once(std::string_view name, std::string_view formula, Gradi
 
 namespace op {
 
-constexpr Op tan = rounded_once<tan, Tan>("tan", "tangent of x radians", tan_gradient, {"tan({0})"},
-                                          onnx_node("Tan", 7), tan_examples);
-constexpr Op asin =
+constinit const Op tan = rounded_once<tan, Tan>("tan", "tangent of x radians", tan_gradient,
+                                                {"tan({0})"}, onnx_node("Tan", 7), tan_examples);
+constinit const Op asin =
     rounded_once<asin, Asin>("asin", "the angle in [-pi/2, pi/2] whose sine is x", asin_gradient,
                              {"asin({0})"}, onnx_node("Asin", 7), inner_examples);
-constexpr Op acos =
+constinit const Op acos =
     rounded_once<acos, Acos>("acos", "the angle in [0, pi] whose cosine is x", acos_gradient,
                              {"acos({0})"}, onnx_node("Acos", 7), inner_examples);
-constexpr Op atan =
+constinit const Op atan =
     rounded_once<atan, Atan>("atan", "the angle in [-pi/2, pi/2] whose tangent is x", atan_gradient,
                              {"atan({0})"}, onnx_node("Atan", 7), large_examples);
-constexpr Op sinh = rounded_once<sinh, Sinh>("sinh", "(e^x - e^-x) / 2", sinh_gradient,
-                                             {"sinh({0})"}, onnx_node("Sinh", 9), unary_examples);
-constexpr Op cosh = rounded_once<cosh, Cosh>("cosh", "(e^x + e^-x) / 2", cosh_gradient,
-                                             {"cosh({0})"}, onnx_node("Cosh", 9), unary_examples);
-constexpr Op asinh =
+constinit const Op sinh = rounded_once<sinh, Sinh>(
+    "sinh", "(e^x - e^-x) / 2", sinh_gradient, {"sinh({0})"}, onnx_node("Sinh", 9), unary_examples);
+constinit const Op cosh = rounded_once<cosh, Cosh>(
+    "cosh", "(e^x + e^-x) / 2", cosh_gradient, {"cosh({0})"}, onnx_node("Cosh", 9), unary_examples);
+constinit const Op asinh =
     rounded_once<asinh, Asinh>("asinh", "log(x + sqrt(x^2 + 1))", asinh_gradient, {"asinh({0})"},
                                onnx_node("Asinh", 9), large_examples);
-constexpr Op acosh =
+constinit const Op acosh =
     rounded_once<acosh, Acosh>("acosh", "log(x + sqrt(x^2 - 1))", acosh_gradient, {"acosh({0})"},
                                onnx_node("Acosh", 9), above_one_examples);
-constexpr Op atanh =
+constinit const Op atanh =
     rounded_once<atanh, Atanh>("atanh", "log((1 + x) / (1 - x)) / 2", atanh_gradient,
                                {"atanh({0})"}, onnx_node("Atanh", 9), inner_examples);
 

@@ -54,7 +54,7 @@ std::vector<Example> adam_examples() {
 
 namespace op {
 
-constexpr Op adam_update = complete(
+constinit const Op adam_update = complete(
     {.name = "adam_update",
      .formula = "p decay - step_size m' / (sqrt(v') / root + eps), m' = beta1 m + (1 - beta1) g, "
                 "v' = beta2 v + (1 - beta2) g^2, g = gradient scale",

@@ -71,6 +71,9 @@ void check_lines(std::string_view header) {
   }
 }
 
+// Boost's string_view, which is another type in later versions, as the standard's.
+std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -176,14 +179,14 @@ bool RequestReader::read_header() {
   buffer_.erase(0, read);
 
   const auto& message = parser_->get();
-  request_.method = message.method_string().to_string();
-  request_.target = message.target().to_string();
+  request_.method = standard(message.method_string());
+  request_.target = standard(message.target());
   request_.minor_version = message.version() == 10 ? 0 : 1;
   request_.keep_alive = parser_->keep_alive();
   request_.headers.reserve(kUsualHeaders);
   for (const auto& field : message)
-    request_.headers.push_back({lower({field.name_string().data(), field.name_string().size()}),
-                                field.value().to_string()});
+    request_.headers.push_back(
+        {lower(standard(field.name_string())), std::string(standard(field.value()))});
   check_headers(request_);
   request_.segments = path_segments(request_.target);
   raw_body_ = 0;

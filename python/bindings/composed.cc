@@ -110,20 +110,20 @@ std::vector<Value> batching(const BatchingCall& c);
 
 constexpr AttributeSpec kComposedAttributes[] = {{"code", AttributeKind::kTensor},
                                                  {"vmaps", AttributeKind::kIntegers}};
-constexpr Op kComposed = complete({.name = "with_gradient",
-                                   .formula = "the body that a program gives",
-                                   .shapes = "those of the body",
-                                   .min_inputs = 1,
-                                   .max_inputs = std::numeric_limits<int>::max(),
-                                   .attributes = kComposedAttributes,
-                                   .types = detail::composed_types,
-                                   .body = body,
-                                   .gradient = limpid::gradient(gradient),
-                                   .batching = limpid::batching(batching),
-                                   .flops = detail::composed_flops,
-                                   .kernel = {},
-                                   .onnx = {},
-                                   .examples = detail::no_examples});
+constinit const Op kComposed = complete({.name = "with_gradient",
+                                         .formula = "the body that a program gives",
+                                         .shapes = "those of the body",
+                                         .min_inputs = 1,
+                                         .max_inputs = std::numeric_limits<int>::max(),
+                                         .attributes = kComposedAttributes,
+                                         .types = detail::composed_types,
+                                         .body = body,
+                                         .gradient = limpid::gradient(gradient),
+                                         .batching = limpid::batching(batching),
+                                         .flops = detail::composed_flops,
+                                         .kernel = {},
+                                         .onnx = {},
+                                         .examples = detail::no_examples});
 
 std::vector<Value> batching(const BatchingCall& c) {
   return detail::composed_batching(kComposed, c);
