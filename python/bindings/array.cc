@@ -540,7 +540,8 @@ void add_arrays(py::module_& m) {
             if (!copy.is_none() && !py::cast<bool>(copy) && !versioned)
               throw py::buffer_error("__dlpack__: without a copy, expected max_version=(1, 0): " +
                                      std::string(kNoReadOnly));
-            return to_dlpack(a, versioned, !copy.is_none() && py::cast<bool>(copy));
+            return to_dlpack(a, versioned,
+                             copy.is_none() ? std::nullopt : std::optional(py::cast<bool>(copy)));
           },
           py::kw_only(), py::arg("stream") = py::none(), py::arg("max_version") = py::none(),
           py::arg("dl_device") = py::none(), py::arg("copy") = py::none())

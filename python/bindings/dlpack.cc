@@ -60,7 +60,7 @@ void end_capsule(PyObject* capsule) {
 }
 
 template <class Managed>
-py::object capsule_of(Tensor tensor) {
+py::object capsule_of(Tensor tensor, [[maybe_unused]] std::uint64_t flags) {
   auto made = std::make_unique<Exported<Managed>>();
   const Shape& shape = tensor.shape();
   std::int64_t step = 1;
@@ -85,7 +85,7 @@ py::object capsule_of(Tensor tensor) {
   if (!capsule) throw py::error_already_set();
   if constexpr (std::is_same_v<Managed, DlManagedTensorVersioned>) {
     made->managed.major = 1;
-    made->managed.flags = kDlReadOnly;
+    made->managed.flags = flags;
   }
   made.release();
   return py::reinterpret_steal<py::object>(capsule);
@@ -156,16 +156,20 @@ Leaf received(PyObject* capsule, const char* name, const char* used, const char*
 
 }  // namespace
 
-py::object to_dlpack(const Array& array, bool versioned, bool copy) {
+py::object to_dlpack(const Array& array, bool versioned, std::optional<bool> copy) {
   Tensor tensor = array.tensor;
-  if (copy || !versioned) {
-    if (!copy) say_copy("__dlpack__", kNoReadOnly);
+  const bool shared = versioned && copy == false;
+  if (!shared) {
+    // PyTorch 2.11 lets programs write to what is marked as read-only.
+    if (!copy)
+      say_copy("__dlpack__", versioned ? "not all programs heed read-only; copy=False shares memory"
+                                       : kNoReadOnly);
     tensor = Tensor::generate_bytes(tensor.type(), [&](std::span<std::byte> out) {
       if (!out.empty()) std::memcpy(out.data(), tensor.bytes().data(), out.size());
     });
   }
-  return versioned ? capsule_of<DlManagedTensorVersioned>(tensor)
-                   : capsule_of<DlManagedTensor>(tensor);
+  return versioned ? capsule_of<DlManagedTensorVersioned>(tensor, shared ? kDlReadOnly : kDlCopied)
+                   : capsule_of<DlManagedTensor>(tensor, 0);
 }
 
 namespace {

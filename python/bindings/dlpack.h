@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "array.h"
 
@@ -35,16 +36,16 @@ struct DlManagedTensorVersioned {
   std::uint32_t major, minor;
   void* context;
   void (*deleter)(DlManagedTensorVersioned* self);
-  std::uint64_t flags;  // 1: read-only
+  std::uint64_t flags;
   DlTensor tensor;
 };
 inline constexpr std::int32_t kDlCpu = 1;
-inline constexpr std::uint64_t kDlReadOnly = 1;
+inline constexpr std::uint64_t kDlReadOnly = 1, kDlCopied = 2;
 inline constexpr const char* kNoReadOnly = "DLPack before version 1.0 has no word for read-only";
 
-// A capsule with the tensor: read-only where the version has a word for that. Where it has none the
-// elements are a copy, which the receiver may write to.
-py::object to_dlpack(const Array& array, bool versioned, bool copy);
+// A capsule with the tensor. Its elements are a copy, which the receiver may write to, unless `copy`
+// is false and the version has a word for read-only.
+py::object to_dlpack(const Array& array, bool versioned, std::optional<bool> copy);
 
 // What an object with __dlpack__ holds; by its __array__ where it refuses. Throws ValueError for
 // another device than a CPU, TypeError for a dtype that Limpid does not have.

@@ -113,15 +113,22 @@ std::string one_line(const std::string& text, py::handle args, py::handle kwargs
       line += std::exchange(separator, "") + py::str(key).cast<std::string>() + "=";
       add(argument);
     }
-  constexpr std::string_view kModule = "limpid._core.";
-  for (std::size_t at; (at = line.find(kModule)) != std::string::npos;)
-    line.erase(at, kModule.size());
+  // The words of pybind11 3 for what is read as an int or a float.
+  constexpr std::pair<std::string_view, std::string_view> kShorter[] = {
+      {"limpid._core.", ""},
+      {"typing.SupportsInt | typing.SupportsIndex", "int"},
+      {"typing.SupportsFloat | typing.SupportsIndex", "float"},
+      {"typing.SupportsInt", "int"},
+      {"typing.SupportsFloat", "float"}};
+  for (const auto& [words, shorter] : kShorter)
+    for (std::size_t at; (at = line.find(words)) != std::string::npos;)
+      line.replace(at, words.size(), shorter);
   return line;
 }
 
-PyCFunctionWithKeywords dispatch = nullptr;
-PyObject* dispatch_in_one_line(PyObject* self, PyObject* args, PyObject* kwargs) {
-  PyObject* const result = dispatch(self, args, kwargs);
+// What a call of pybind11's returned. If it says that arguments do not fit, `line` says it instead.
+template <class Line>
+PyObject* in_one_line(PyObject* result, const Line& line) {
   if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
   py::error_already_set error;
   try {
@@ -129,16 +136,40 @@ PyObject* dispatch_in_one_line(PyObject* self, PyObject* args, PyObject* kwargs)
     if (text.find("The following argument types are supported:") == std::string::npos)
       error.restore();
     else
-      PyErr_SetString(PyExc_TypeError, one_line(text, args, kwargs).c_str());
+      PyErr_SetString(PyExc_TypeError, line(text).c_str());
   } catch (...) {
     error.restore();
   }
   return nullptr;
 }
 
-// The casts are Python's own: the flags of a method say how it is called.
-PyCFunctionWithKeywords called_by(const PyMethodDef& method) {
-  return reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(method.ml_meth));
+// pybind11's functions take a tuple and a dict of arguments; from version 3.1 on an array of
+// objects, positional ones first, and the names of the others.
+using Dispatch = PyObject* (*)(PyObject*, PyObject*, PyObject*);
+using DispatchArray = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+void (*dispatch)() = nullptr;
+
+PyObject* dispatch_in_one_line(PyObject* self, PyObject* args, PyObject* kwargs) {
+  return in_one_line(reinterpret_cast<Dispatch>(dispatch)(self, args, kwargs),
+                     [&](const std::string& text) { return one_line(text, args, kwargs); });
+}
+PyObject* dispatch_array_in_one_line(PyObject* self, PyObject* const* all, Py_ssize_t positional,
+                                     PyObject* names) {
+  return in_one_line(reinterpret_cast<DispatchArray>(dispatch)(self, all, positional, names),
+                     [&](const std::string& text) {
+                       py::tuple args(positional);
+                       py::dict kwargs;
+                       for (Py_ssize_t i = 0; i < positional; ++i)
+                         args[static_cast<std::size_t>(i)] = all[i];
+                       for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+                         kwargs[PyTuple_GET_ITEM(names, i)] = all[positional + i];
+                       return one_line(text, args, kwargs);
+                     });
+}
+
+// The cast is Python's own: the flags of a method say how it is called.
+void (*called_by(const PyMethodDef& method))() {
+  return reinterpret_cast<void (*)()>(method.ml_meth);
 }
 
 PyMethodDef* method_of(PyObject* o) {
@@ -152,9 +183,10 @@ void shorten(py::handle object) {
     shorten(object.attr("fget"));
     shorten(object.attr("fset"));
   } else if (PyMethodDef* const method = method_of(object.ptr())) {
-    if (called_by(*method) == dispatch)
-      method->ml_meth =
-          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(dispatch_in_one_line));
+    if (called_by(*method) != dispatch) return;
+    method->ml_meth = reinterpret_cast<PyCFunction>(
+        method->ml_flags & METH_FASTCALL ? reinterpret_cast<void (*)()>(dispatch_array_in_one_line)
+                                         : reinterpret_cast<void (*)()>(dispatch_in_one_line));
   }
 }
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Dict, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -118,9 +118,6 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
             )
         # One example at a time or many: the same bits.
         return np.asarray(self._net()(self.params_, self._scaled(X)))
-
-    def _more_tags(self) -> Dict[str, Any]:
-        return {"poor_score": False}
 
 
 class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]

@@ -6,6 +6,7 @@ function on PyTorch's tensors with a gradient.
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 from typing import Any, Callable, Dict, Tuple
@@ -47,6 +48,8 @@ def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
         if not isinstance(example, torch.Tensor):
             raise TypeError(f"from_torch: expected tensors as examples, got {type(example).__name__}")
     names = [f"x{i}" if len(examples) > 1 else "x" for i in range(len(examples))]
+    # The exporter that is the default since PyTorch 2.9 writes later versions, and cannot convert them all to `opset`.
+    options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     was_training = module.training
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "module.onnx")
@@ -59,6 +62,7 @@ def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
                 output_names=["y"],
                 dynamic_axes={name: {0: "N"} for name in [*names, "y"]},
                 opset_version=opset,
+                **options,
             )
         finally:
             module.train(was_training)

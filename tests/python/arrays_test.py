@@ -255,8 +255,8 @@ class Out(unittest.TestCase):
     def test_dlpack_there_and_back(self):
         for dtype in DTYPES + ["bf16"]:
             a = lp.cast(lp.iota(6).reshape(2, 3), dtype)
-            # Versioned: shared, and marked as read-only.
-            capsule = a.__dlpack__(max_version=(1, 0))
+            # Versioned: shared where that is asked for, and marked as read-only.
+            capsule = a.__dlpack__(max_version=(1, 0), copy=False)
             self.assertIn("dltensor_versioned", repr(capsule))
 
             class Holder:
@@ -275,8 +275,9 @@ class Out(unittest.TestCase):
             # Versions before 1.0 cannot express read-only: a copy.
             old = a.__dlpack__()
             self.assertIn('"dltensor"', repr(old))
-            with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):
-                a.__dlpack__()
+            for version in (None, (1, 0)):
+                with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):
+                    a.__dlpack__(max_version=version)
 
     def test_no_copy_on_the_way_out(self):
         a = lp.asarray([1.0, 2.0])
@@ -305,6 +306,7 @@ class Out(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(lp.asarray(Holder(x.T))), x.T)
         back = np.from_dlpack(a)
         np.testing.assert_array_equal(back, x)
+        self.assertNotEqual(back.ctypes.data, address(a))
         before = sys.getrefcount(x)
         for _ in range(100):
             lp.asarray(Holder(x))
@@ -371,7 +373,7 @@ class Capsules(unittest.TestCase):
         codes = {"float32": 2, "float64": 2, "float16": 2, "bf16": 4, "int32": 0, "int64": 0, "int8": 0, "uint8": 1, "bool": 6}
         for dtype in DTYPES + ["bf16"]:
             a = lp.cast(lp.iota(6).reshape(2, 3), dtype)
-            capsule = a.__dlpack__(max_version=(1, 0))
+            capsule = a.__dlpack__(max_version=(1, 0), copy=False)
             m = opened(capsule)
             t = m.tensor
             self.assertEqual((list(m.version), m.flags, list(t.device), t.byte_offset), ([1, 0], 1, [1, 0], 0), dtype)
@@ -382,16 +384,17 @@ class Capsules(unittest.TestCase):
 
     def test_copies(self):
         a = lp.asarray([1.0, 2.0])
-        copies = [a.__dlpack__(max_version=(1, 0), copy=True), a.__dlpack__(), a.__dlpack__(copy=True)]
-        for capsule in copies[:1]:
+        copies = [a.__dlpack__(max_version=(1, 0), copy=True), a.__dlpack__(max_version=(1, 0)), a.__dlpack__(), a.__dlpack__(copy=True)]
+        for capsule in copies[:2]:
+            self.assertEqual(opened(capsule).flags, 2)
             self.assertNotEqual(opened(capsule).tensor.data, address(a))
-        for capsule in copies[1:]:
+        for capsule in copies[2:]:
             self.assertNotEqual(opened(capsule, DlTensor, b"dltensor").data, address(a))
         for capsule in copies:
             self.assertTrue(lp.asarray(Held(capsule)).same_bits(a))
 
     def given(self, change, x):
-        capsule = lp.array(x).__dlpack__(max_version=(1, 0))
+        capsule = lp.array(x).__dlpack__(max_version=(1, 0), copy=False)
         change(opened(capsule))
         return Held(capsule)
 
@@ -461,7 +464,7 @@ class Capsules(unittest.TestCase):
         """Weights of the same arrays are packed from the second call on, unless their elements may change."""
 
         def versioned(w, flags):
-            capsule = lp.asarray(w).__dlpack__(max_version=(1, 0))
+            capsule = lp.asarray(w).__dlpack__(max_version=(1, 0), copy=False)
             opened(capsule).flags = flags
             return Held(capsule)
 

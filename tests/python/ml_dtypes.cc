@@ -1,4 +1,4 @@
-// A stand-in for the package ml_dtypes, which Debian 12 does not have: it registers a dtype
+// A stand-in for the package ml_dtypes, which Debian does not have: it registers a dtype
 // bfloat16 with NumPy in the same way, so that the tests of arrays meet one. Of its arithmetic only
 // the casts to and from float32 are here.
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -10,6 +10,13 @@
 #include <utility>
 
 namespace {
+
+// What a dtype is registered with. NumPy 2 has a structure of its own for it.
+#if NPY_ABI_VERSION < 0x02000000
+using Description = PyArray_Descr;
+#else
+using Description = PyArray_DescrProto;
+#endif
 
 std::uint16_t narrowed(float value) {
   std::uint32_t bits;
@@ -28,6 +35,7 @@ struct Scalar {
 };
 PyTypeObject scalar_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 PyArray_ArrFuncs functions;
+Description description;  // NumPy keeps its address
 PyNumberMethods number_methods;
 
 std::uint16_t bits_at(const void* data) {
@@ -100,27 +108,25 @@ PyMODINIT_FUNC PyInit_ml_dtypes() {
   functions.copyswap = copy_swap;
   functions.copyswapn = copy_swap_all;
   functions.nonzero = is_not_zero;
-  // Never freed: NumPy keeps it.
-  PyArray_Descr* const dtype = PyObject_New(PyArray_Descr, &PyArrayDescr_Type);
-  if (!dtype) return nullptr;
-  auto* const bytes = reinterpret_cast<char*>(dtype);
-  std::memset(bytes + sizeof(PyObject), 0, sizeof *dtype - sizeof(PyObject));
+  PyObject_Init(reinterpret_cast<PyObject*>(&description), &PyArrayDescr_Type);
   Py_INCREF(&scalar_type);
-  dtype->typeobj = &scalar_type;
-  dtype->kind = 'V';
-  dtype->type = 'E';
-  dtype->byteorder = '=';
-  dtype->flags = NPY_NEEDS_PYAPI | NPY_USE_SETITEM;
-  dtype->elsize = 2;
-  dtype->alignment = 2;
-  dtype->hash = -1;
-  dtype->f = &functions;
-  const int number = PyArray_RegisterDataType(dtype);
+  description.typeobj = &scalar_type;
+  description.kind = 'V';
+  description.type = 'E';
+  description.byteorder = '=';
+  description.flags = NPY_NEEDS_PYAPI | NPY_USE_SETITEM;
+  description.elsize = 2;
+  description.alignment = 2;
+  description.hash = -1;
+  description.f = &functions;
+  const int number = PyArray_RegisterDataType(&description);
   if (number < 0) return nullptr;
+  PyArray_Descr* const dtype = PyArray_DescrFromType(number);
   PyArray_Descr* const f32 = PyArray_DescrFromType(NPY_FLOAT);
   if (PyArray_RegisterCastFunc(dtype, NPY_FLOAT, widen_all) < 0 ||
       PyArray_RegisterCastFunc(f32, number, narrow_all) < 0)
     return nullptr;
+  Py_DECREF(dtype);
   Py_DECREF(f32);
 
   PyObject* const module = PyModule_Create(&definition);
