@@ -1,5 +1,6 @@
 // Compares the training step of a GPT with PyTorch's, in turns; or profiles it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>

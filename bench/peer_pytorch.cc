@@ -2,6 +2,7 @@
 // microseconds more than one of libtorch, but only Python has optimisers that update all parameters
 // together, and networks that are compiled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/foreign.h"
 #include "bench/subject.h"

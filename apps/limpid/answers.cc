@@ -1,6 +1,7 @@
 #include "apps/limpid/answers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>

@@ -1,6 +1,7 @@
 #include "apps/limpid/column_names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 

@@ -1,6 +1,7 @@
 // limpid completion: scripts that complete the command line in a shell, generated from the commands
 // and their options.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

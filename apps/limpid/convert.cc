@@ -1,5 +1,6 @@
 // limpid convert: a model from one format into another.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
 #include <filesystem>

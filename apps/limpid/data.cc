@@ -1,5 +1,6 @@
 // limpid data: describes a data set.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,6 @@
 // limpid help: the help of a command, and man pages made from it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>

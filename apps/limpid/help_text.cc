@@ -1,6 +1,7 @@
 #include "apps/limpid/help_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,7 @@
 #include "apps/limpid/named_inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // limpid run: runs a model on examples.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,6 @@
 // limpid train: trains a network, reports progress, and saves it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>

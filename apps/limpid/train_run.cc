@@ -1,6 +1,7 @@
 #include "apps/limpid/train_run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 #include <variant>

@@ -1,5 +1,6 @@
 // Steps for primitives without a kernel for their types, by the reference arithmetic; and copies.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "limpid/core/params.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "limpid/core/shape.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

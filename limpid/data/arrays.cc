@@ -1,6 +1,7 @@
 #include "limpid/data/arrays.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 #include "limpid/data/detail/data_kind.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"

@@ -1,6 +1,7 @@
 #include "limpid/data/load_data.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

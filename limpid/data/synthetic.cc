@@ -1,6 +1,7 @@
 #include "limpid/data/synthetic.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // The choice of a table's columns.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

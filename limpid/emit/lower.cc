@@ -1,6 +1,7 @@
 // Lowers a Function to a Program: which ops become views, which join which loop, and which are
 // calls.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>

@@ -2,6 +2,7 @@
 #include "limpid/emit/detail/write.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

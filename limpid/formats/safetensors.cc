@@ -1,6 +1,7 @@
 #include "limpid/formats/safetensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

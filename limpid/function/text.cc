@@ -1,6 +1,7 @@
 #include "limpid/function/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

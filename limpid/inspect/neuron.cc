@@ -1,6 +1,7 @@
 #include "limpid/inspect/neuron.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,7 @@
 #include "limpid/inspect/reference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "limpid/nn/char_lm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/config.h"

@@ -1,6 +1,7 @@
 #include "limpid/ops/cache.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>

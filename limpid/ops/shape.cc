@@ -1,6 +1,7 @@
 #include "limpid/ops/shape.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 #include "limpid/optim/optimizer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <type_traits>

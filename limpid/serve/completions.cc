@@ -1,6 +1,7 @@
 #include "limpid/serve/completions.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 #include "limpid/serve/infer_v2.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -407,6 +408,8 @@ class ThreadParser {
   }
   dom::element parse(std::string_view json) {
     dom::element document;
+    // Later versions of simdjson skip it; earlier ones, and the other readers here, do not.
+    if (json.starts_with("\xef\xbb\xbf")) refuse("the body: expected JSON, got a byte order mark");
     const simdjson::error_code error = parser().parse(json.data(), json.size()).get(document);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();
     if (error) refuse("the body: expected JSON: {}", simdjson::error_message(error));

@@ -1,6 +1,7 @@
 // Completes a configuration: defaults that depend on the data and on other keys, and the values
 // derived from them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // The model's part of a configuration: the list of families, and their common code.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "limpid/train/config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,7 @@
 // The table of keys of config.h: names, ranges, descriptions of defaults; and its reference page.
 // Texts about optimisers and model families come from their records.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

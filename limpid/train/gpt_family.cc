@@ -1,5 +1,6 @@
 // Transformers: their keys, recipe, defaults and problem.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -239,6 +239,8 @@ Json to_json(const ExplainedNeuron& explained) {
                      {"input", exact(t.input)},
                      {"product", number_json(t.product())}});
   }
+  Json source;
+  if (!explained.source.empty()) source = Json{{"layer", explained.source}};
   Json document{{"layer", n.layer},
                 {"index", n.index},
                 {"row", n.row},
@@ -252,7 +254,7 @@ Json to_json(const ExplainedNeuron& explained) {
                 {"z", exact(n.z)},
                 {"activation", Json()},
                 {"from", explained.from},
-                {"source", explained.source.empty() ? Json() : Json{{"layer", explained.source}}},
+                {"source", source},
                 {"text", explained.text}};
   if (!n.activation.empty())
     document["activation"] = Json{{"op", n.activation}, {"value", exact(n.activated)}};

@@ -116,6 +116,7 @@ std::string one_line(const std::string& text, py::handle args, py::handle kwargs
   // The words of pybind11 3 for what is read as an int or a float.
   constexpr std::pair<std::string_view, std::string_view> kShorter[] = {
       {"limpid._core.", ""},
+      {"collections.abc.", ""},
       {"typing.SupportsInt | typing.SupportsIndex", "int"},
       {"typing.SupportsFloat | typing.SupportsIndex", "float"},
       {"typing.SupportsInt", "int"},

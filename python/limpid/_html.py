@@ -37,7 +37,7 @@ def heat_map(x: Any) -> str:
     values = np.asarray(x, dtype=np.float64)
     if values.size == 0:
         return ""
-    flat = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(1, -1)
+    flat: Any = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values.reshape(1, -1)
     if flat.shape[0] == 1 and flat.shape[1] > _MOST:
         side = int(np.sqrt(flat.shape[1]))
         if side * side == flat.shape[1]:

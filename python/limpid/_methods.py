@@ -317,11 +317,16 @@ def _squeeze(self: Any, axis: Axes = None) -> Any:
     return _core.squeeze(self, axis)
 
 
+def _of_numpy(axis: Axes) -> Any:
+    """NumPy takes no list of axes."""
+    return tuple(axis) if isinstance(axis, Sequence) else axis
+
+
 def _all(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None) -> Any:
     """Whether all elements hold; of an Array without an axis a bool."""
     _no_out(out)
     if isinstance(self, Array):
-        result = np.asarray(self).all(axis=axis, keepdims=keepdims)
+        result = np.asarray(self).all(axis=_of_numpy(axis), keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
     return _core.equal(_core.sum(_core.logical_not(_truth(self)), axis, keepdims), 0)
 
@@ -330,7 +335,7 @@ def _any(self: Any, axis: Axes = None, keepdims: bool = False, out: None = None)
     """Whether any element holds; of an Array without an axis a bool."""
     _no_out(out)
     if isinstance(self, Array):
-        result = np.asarray(self).any(axis=axis, keepdims=keepdims)
+        result = np.asarray(self).any(axis=_of_numpy(axis), keepdims=keepdims)
         return bool(result) if np.ndim(result) == 0 else _core.array(result)
     return _core.not_equal(_core.sum(_truth(self), axis, keepdims), 0)
 

@@ -15,7 +15,7 @@ The state is Params.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Mapping, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, TypeVar
 
 from . import _core, _elsewhere
 from ._params import Params
@@ -58,6 +58,8 @@ def _like(tree: Tree, params: Params) -> Tree:
 
 class _Optimizer:
     _name: ClassVar[str]
+    # Each of them is a dataclass.
+    __dataclass_fields__: ClassVar[Dict[str, Any]]
 
     # dataclass's kw_only is younger than Python 3.9.
     def __new__(cls, *given: Any, **named: Any) -> Any:

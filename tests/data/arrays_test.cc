@@ -1,6 +1,7 @@
 #include "limpid/data/arrays.h"
 
 #include <limits>
+#include <numeric>
 
 #include "limpid/core/half.h"
 #include "tests/formats/helpers.h"
@@ -173,6 +174,17 @@ TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(10 * i);
   });
   EXPECT_EQ(of(Tensor::zeros({Dtype::kF32, {rows, 1}}), labels).classes, 19'991);
+  // Sixteen times as many as there are different labels, here 63, and no more.
+  const auto up_to = [](std::int64_t largest) {
+    std::vector<std::int64_t> all(63);
+    std::iota(all.begin(), all.end(), 0);
+    all.back() = largest;
+    return Tensor::from({63}, all);
+  };
+  const Tensor x = Tensor::zeros({Dtype::kF32, {63, 1}});
+  EXPECT_EQ(of(x, up_to(1007)).classes, 1008);
+  expect_refused(ErrorCode::kFormat, "has label 1008, but only 63 distinct labels occur",
+                 {{"x", x}, {"y", up_to(1008)}});
 }
 
 TEST(ArraysFault, RefusesShapesThatDoNotFit) {

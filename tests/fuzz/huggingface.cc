@@ -3,6 +3,7 @@
 #include "limpid/formats/huggingface.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"

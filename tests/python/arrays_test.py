@@ -249,6 +249,9 @@ class Out(unittest.TestCase):
         self.assertEqual(np.mean(a, dtype=np.float64).type, "f64[]")
         self.assertEqual((np.argmax(a), a.argmax().item(), np.argmin(a, axis=1).tolist()), (3, 3, [0, 0]))
         self.assertTrue(np.all(a > 0) and not np.any(a > 9))
+        # NumPy's own take no list.
+        for axes in ([0, 1], (0, 1)):
+            self.assertEqual(((a > 1).all(axis=axes), (a > 1).any(axis=axes), a.sum(axis=axes).item()), (False, True, 10))
         self.assertIsInstance(np.ones((2, 2), np.float32) + a, lp.Array)
         self.assertEqual((np.ones((2, 2), np.float32) + a).tolist(), [[2, 3], [4, 5]])
 

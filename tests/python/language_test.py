@@ -48,7 +48,7 @@ class Language(unittest.TestCase):
         for bad, error, text in (
             (lambda: lp.LanguageModel(net), TypeError, "the parameters are missing"),
             (lambda: first.append("x"), TypeError,
-             r"^append\(\): expected \(self: Joined, tokens: int\) or \(self: Joined, tokens: List\[int\]\), got Joined, 'x'$"),
+             r"^append\(\): expected \(self: Joined, tokens: int\) or \(self: Joined, tokens: \w+\[int\]\), got Joined, 'x'$"),
             (lambda: lp.LanguageModel(lp.nn.Linear(2, 3), {}), TypeError, "expected a Gpt, a CharLm or a Model, not Linear"),
             (lambda: lp.LanguageModel(lp.nn.Gpt(7, context=8, layers=1, width=8), lp.nn.Gpt(7, context=8, layers=1, width=8).init(), capacity=9), ValueError, "at most 8"),
         ):

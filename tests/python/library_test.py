@@ -384,6 +384,9 @@ class Files(Temporary):
                 else:
                     with self.assertRaisesRegex(ValueError, "disagrees"):
                         lp.inspect.gradcheck(checked, given)
+        # Whichever argument is f32, all that are become f64.
+        times = lp.with_gradient(lambda n, x: lp.cast(n, x.dtype) * x, lambda n, x, y, c: (lp.zeros(n.shape, n.dtype), lp.cast(n, x.dtype) * c))
+        self.assertTrue(lp.inspect.gradcheck(lp.trace(times, "i32[3]", "f32[3]"), {"n": np.int32([1, 2, 3]), "x": np.float32([1, 2, 3])}))
         wrong = lp.with_gradient(lp.sin, lambda x, y, c: c * y)
         x = {"x": np.float64([1, 2, 3]), "y": np.float64([1, 2, 3])}
         for f in (lambda x, y: lp.sin(x) + wrong(y), lambda x, y: wrong(x) + lp.sin(y)):

@@ -112,6 +112,12 @@ class Limits(served.ServeTest):
             held.append(server.connect(timeout=20))
         self.assertIn(b"503 Service Unavailable", self.end_of(held[-1]))
 
+    def test_with_hardly_any_files_there_is_one_connection(self):
+        server = self.serve(self.model, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60)))
+        with server.connect() as one, server.connect() as other:
+            self.assertEqual(served.exchange(one, "GET", "/health").status, 200)
+            self.assertIn(b"503 Service Unavailable", self.end_of(other))
+
     def test_a_slow_header_is_cut_off(self):
         server = self.serve(self.model, "--header-time", "0.3")
         with server.connect() as connection:

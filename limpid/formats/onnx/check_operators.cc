@@ -1,5 +1,6 @@
 // Which operators of a model are missing: all of them at once, before anything is imported.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <set>

@@ -1,6 +1,7 @@
 #include "limpid/formats/onnx/example_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

@@ -2,6 +2,7 @@
 #include "limpid/formats/onnx/export.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // From the contents of a file to a Function: names are looked up, functions inlined, and each node
 // is handed to its row of the tables.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,5 +1,6 @@
 // Reductions over any axes, which keep size 1 unless the node says otherwise.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>

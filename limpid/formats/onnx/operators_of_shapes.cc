@@ -1,5 +1,6 @@
 // Operators that reshape, repeat or permute dimensions.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
