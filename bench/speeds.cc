@@ -1,5 +1,7 @@
 #include "bench/speeds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -94,7 +96,7 @@ void copy_half(std::byte* memory, std::size_t bytes) {
 
 std::size_t cache_bytes(int level) {
   for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+    const std::string folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
     std::ifstream level_file(folder + "/level"), type_file(folder + "/type"),
         size_file(folder + "/size");
     int found = 0;
