@@ -116,6 +116,21 @@ TEST(ExampleModel, OfDimensionsWithoutNamesLeadsWithItsBatch) {
                [&] { load_onnx_model(file.path()); });
 }
 
+TEST(ExampleModel, OfAGraphWithoutInputsIsNone) {
+  const auto refused = [](const ::onnx::ModelProto& model) {
+    expect_error(ErrorCode::kFormat, "expected an input of the function without a tensor",
+                 [&] { loaded(model); });
+  };
+  ::onnx::ModelProto model = empty_model();
+  refused(model);
+  auto& value = *add_node(*model.mutable_graph(), "Constant", {}, {"y"}).add_attribute();
+  value.set_name("value_floats");
+  value.set_type(::onnx::AttributeProto::FLOATS);
+  value.add_floats(3);
+  add_output(*model.mutable_graph(), "y");
+  refused(model);
+}
+
 // A model gives the same numbers for the same inputs, in a batch of any size.
 TEST(ExampleModel, OfRandomNumbersIsNone) {
   ::onnx::NodeProto* node = nullptr;

@@ -303,6 +303,7 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   const Compared c = compare(*session_, edited, subject_of(kept->id, 4));
   EXPECT_TRUE(c.values.empty() || c.values.back().name != "%2");
   EXPECT_EQ(kept->origin, Origin::kVariant);
+  EXPECT_EQ(kept->data, "moons:3,count=200");
   // The tool's --data has the test set alone: an example of another set comes as its numbers.
   Subject trained = edited;
   trained.input = InputSpec{InputSpec::Example{.part = "train", .index = 4}};

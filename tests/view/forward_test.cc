@@ -121,6 +121,14 @@ TEST_F(ViewForward, ExamplesToBrowseHaveTheirOwnTargets) {
   EXPECT_EQ(show_examples(*session_, {.model = "r0", .part = "train", .first = shown.data->size()})
                 .examples.size(),
             0u);
+  const auto count = [&](std::int64_t asked) {
+    return show_examples(
+               *session_,
+               {.model = "r0", .data = "moons:3,count=2000", .part = "train", .count = asked})
+        .examples.size();
+  };
+  EXPECT_EQ(count(999), 999u);
+  EXPECT_EQ(count(1001), 1000u);
 }
 
 TEST_F(ViewForward, NumbersAreTheSameInput) {
@@ -594,6 +602,7 @@ TEST_F(ViewForward, WhatFitsNoModelIsRefused) {
   refused({.model = tensors->id, .input = InputSpec{InputSpec::Numbers{{1, 2}}}},
           "tensors but no function");
   EXPECT_THROW(session_->examples(*tensors, "", "test"), Error);
+  EXPECT_THROW(session_->examples(*session_->model("r0"), "moons:3,count=200", "fly"), Error);
   EXPECT_TRUE(session_->examples(*tensors, "moons:3,count=200", "test")
                   ->inputs.same_bits(load_data("moons:3,count=200").test.inputs));
   EXPECT_THROW(show_examples(*session_, {.model = "r0", .first = -1}), Error);
@@ -725,11 +734,12 @@ TEST_F(ViewForward, LabelsHaveProbabilitiesAndEqualTokensTheirOrder) {
 TEST_F(ViewForward, AGradientIsOfTheOutputAndTheValuesThatAreNamed) {
   OpenModel open{.name = "named"};
   const Function f = trace("f", {{"x", {Dtype::kF64, {2}}}}, [](std::span<const Value> in) {
-    return std::vector<Value>{in[0] * floor(in[0]), in[0] * in[0], cast(in[0], Dtype::kI32)};
+    return std::vector<Value>{in[0] * floor(in[0]), in[0] * in[0], cast(in[0], Dtype::kI32),
+                              floor(in[0])};
   });
   Function::Parts parts{f.name(), f.inputs(), f.nodes(), f.outputs(), f.types()};
-  const char* const names[] = {"a", "b", "c"};
-  for (std::size_t i = 0; i < 3; ++i) parts.outputs[i].name = names[i];
+  const char* const names[] = {"a", "b", "c", "e"};
+  for (std::size_t i = 0; i < 4; ++i) parts.outputs[i].name = names[i];
   open.model.function = Function(std::move(parts));
   const std::string id = session_->add(std::move(open))->id;
   const auto of = [&](const std::string& output, std::int64_t element = 0) {
@@ -745,6 +755,7 @@ TEST_F(ViewForward, AGradientIsOfTheOutputAndTheValuesThatAreNamed) {
   const auto& from = whole.rows[0].from;
   EXPECT_TRUE(std::any_of(from.begin(), from.end(),
                           [](const auto& user) { return user.rule.starts_with("none: "); }));
+  EXPECT_TRUE(of("e").rows.empty());
   EXPECT_TRUE(of("b", 1).rows.at(0).values->elements.same_bits(Tensor::from<double>({2}, {0, 10})));
   EXPECT_THROW(of("d"), Error);
   EXPECT_THROW(of("a", -1), Error);
@@ -843,6 +854,12 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
     }
   }
   EXPECT_EQ(session_->models().size(), 4u);
+  // An ONNX file has a Function: no other reader tries it.
+  const ModelFormat onnx{.load = [](const std::filesystem::path&, const Dimensions&) -> Model {
+                           throw Error(ErrorCode::kFormat, "broken");
+                         },
+                         .save = nullptr};
+  EXPECT_THROW(Session({.onnx = &onnx}).open("w.onnx", bytes_of(weights)), Error);
   Session small({.limits = {.file = bytes.size()}});
   EXPECT_NO_THROW(small.open("a.safetensors", bytes));
   Session smaller({.limits = {.file = bytes.size() - 1}});

@@ -439,6 +439,12 @@ TEST_F(ViewLanguage, RefusesWhatIsNoText) {
   EXPECT_EQ(language(*session_, {.subject = of_tokens({size - 1})}).tokens.size(), 1u);
   for (const std::vector<std::int32_t>& wrong : {std::vector<std::int32_t>{}, {size}, {-1}})
     EXPECT_THROW(forward(*session_, {.subject = of_tokens(wrong)}), Error);
+  try {
+    forward(*session_, {.subject = of_tokens({})});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "expected at least one token");
+  }
   EXPECT_THROW(language(*session_, {.subject = text("")}), Error);
   EXPECT_THROW(language(*session_, {.subject = text(std::string(100, 't'))}), Error);
   EXPECT_THROW(language(*session_, {.subject = text("to"), .sampling = {.top_p = 0}}), Error);

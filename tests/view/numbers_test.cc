@@ -150,7 +150,8 @@ TEST(ViewNumbers, BoxIsThatPartOfTheTensor) {
   EXPECT_EQ(to_json(scalar).at("values").dump(), "[2.0]");
   for (const Box& wrong :
        {Box{{0, 0}, {1, 1}}, Box{{0, 0, 0}, {4, 1, 1}}, Box{{-1, 0, 0}, {1, 1, 1}},
-        Box{{0, 0, 0}, {1, 1}}, Box{{0, 0, 0}, {-1, -1, 1}}, Box{{0, 5, 0}, {1, 0, 1}},
+        Box{{0, 0, 0}, {1, 1}}, Box{{0, 0, 0, 0}, {1, 1, 1}}, Box{{}, {1, 1, 1}},
+        Box{{0, 0, 0}, {-1, -1, 1}}, Box{{0, 5, 0}, {1, 0, 1}},
         Box{{3, 0, 0}, {std::numeric_limits<std::int64_t>::max(), 1, 1}}})
     EXPECT_THROW(values_of(x, wrong, 10), Error);
 }

@@ -71,6 +71,7 @@ TEST_F(ViewRuns, OddLinesAreReadOrPassedOver) {
   // Truncated when a process ended, and continued by the next one.
   file << line(29).substr(0, 40) << line(30);
   file << R"({"event":"epoch","epoch":5,"st)" << line(31) << "\n";
+  file << line(34).substr(0, line(34).size() - 1) << line(35);
   // Ends of lines as another system has them, keys in another order, keys of another version.
   file << line(32).substr(0, line(32).size() - 1) << "\r\n";
   file << R"({"step":33,"loss":1,"event":"step","epoch":5,"learning_rate":1,"gradient_norm":1})"

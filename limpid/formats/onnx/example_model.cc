@@ -105,14 +105,18 @@ Model proved(const ModelContents& contents, const ImportOptions& options, const 
 
 bool leads_with_one(const Shape& shape) { return shape.rank() > 0 && shape[0] == 1; }
 
-// f with the leading dimension of 1 taken from its data inputs and outputs, if all have one.
+// f with the leading dimension of 1 taken from its data inputs and outputs, if there are inputs and
+// all have one.
 Function without_leading_ones(const Function& f, const Params& params) {
   std::vector<Input> inputs = f.inputs();
+  bool any = false;
   for (Input& input : inputs) {
     if (params.find(input.name)) continue;
     if (!leads_with_one(input.type.shape)) return f;
     input.type.shape = input.type.shape.erase(0);
+    any = true;
   }
+  if (!any) return f;
   std::vector<std::string> names;
   for (const Output& output : f.outputs()) {
     if (!leads_with_one(f.type(output.value).shape)) return f;
