@@ -49,9 +49,9 @@ void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Optio
     line += cache.type.bytes();
   const auto lines = static_cast<std::int64_t>(memory / line);
   if (lines < 1)
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("serve: a cache of {} bytes is too small: expected at least {}", memory,
-                            line));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("serve: a cache of {} bytes is too small: expected at least {}", memory, line));
   sizes.capacity = std::min(net.context, ((lines - 1) | 1) * kLine);
   const std::int64_t of_one = (sizes.capacity + kLine - 1) / kLine | 1;
   sizes.sequences = std::clamp(lines / of_one, std::int64_t{1}, sizes.sequences);

@@ -43,8 +43,8 @@ inline constexpr std::int32_t kDlCpu = 1;
 inline constexpr std::uint64_t kDlReadOnly = 1, kDlCopied = 2;
 inline constexpr const char* kNoReadOnly = "DLPack before version 1.0 has no word for read-only";
 
-// A capsule with the tensor. Its elements are a copy, which the receiver may write to, unless `copy`
-// is false and the version has a word for read-only.
+// A capsule with the tensor. Its elements are a copy, which the receiver may write to, unless
+// `copy` is false and the version has a word for read-only.
 py::object to_dlpack(const Array& array, bool versioned, std::optional<bool> copy);
 
 // What an object with __dlpack__ holds; by its __array__ where it refuses. Throws ValueError for
