@@ -77,20 +77,13 @@ function(limpid_unity_build target group)
   endwhile()
 endfunction()
 
-# limpid_precompile(<target> [ALSO <header>...] [AS <target>]): headers of the standard library and of fmt cost a second a source; GCC
-# reads them once, compiled, and for a target of the same flags as another none need be compiled.
+# limpid_precompile(<target>): headers of the standard library and of fmt cost a second a source; GCC reads them once, compiled.
 # (Another compiler's builds have few sources, each large.) Every source includes what it needs all the same: `./dev lint` sees none of this.
 function(limpid_precompile target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "AS" "ALSO")
-  if(NOT LIMPID_UNITY_BATCH OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    return()
-  endif()
-  if(arg_AS)
-    target_precompile_headers(${target} REUSE_FROM ${arg_AS})
-  else()
+  if(LIMPID_UNITY_BATCH AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_precompile_headers(${target} PRIVATE
       <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <numeric> <optional>
-      <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h> ${arg_ALSO})
+      <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
   endif()
 endfunction()
 
