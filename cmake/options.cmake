@@ -29,7 +29,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     list(APPEND LIMPID_FAST_TO_COMPILE -Wno-maybe-uninitialized)
   else()
-    # It reads no header that was precompiled at another level.
+    # Later versions read no header that was precompiled at another level.
     set(LIMPID_FAST_TO_COMPILE "")
   endif()
 endif()

@@ -3,7 +3,7 @@
 // replaces them (docs/arithmetic.md, "Instruction sets").
 #pragma once
 
-// All others, those of later versions of Highway included.
+// All other targets, also those that later versions of Highway add.
 #define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_NEON | HWY_SCALAR))
 // Always builds the exact path, even if the compiler flags make it unnecessary.
 #define HWY_COMPILE_ALL_ATTAINABLE

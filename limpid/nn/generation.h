@@ -42,8 +42,8 @@ class Generation {
   // for different sequences. Throws as draw().
   void draw_ahead();
   // Appends a given token instead of drawing one; it does not count as a draw. Handles a full
-  // sequence as draw() does. Throws kInvalidArgument for a token outside of the model's vocabulary;
-  // the sequence then keeps its tokens.
+  // sequence as draw() does. Throws kInvalidArgument for a token outside of the model's vocabulary.
+  // The sequence then stays as it is.
   void append(std::int32_t token);
 
  private:

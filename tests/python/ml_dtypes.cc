@@ -11,7 +11,7 @@
 
 namespace {
 
-// What a dtype is registered with. NumPy 2 has a structure of its own for it.
+// The structure by which NumPy learns of a dtype: another one since version 2.
 #if NPY_ABI_VERSION < 0x02000000
 using Description = PyArray_Descr;
 #else

@@ -245,7 +245,7 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
   EXPECT_EQ(session_->runs().at("r0", 17).loss, logged[16].loss);
 }
 
-// The running statistics of a batch norm belong to the step, as the weights do.
+// The state of a step has the weights and the running statistics of batch norms.
 TEST_F(ViewRuns, AStepHasWhatTheModelCarries) {
   train::TrainConfig config = moons_config();
   config.norm = "batch";
