@@ -989,12 +989,12 @@ class Bits(unittest.TestCase):
             def wait(x):
                 given.append(x)
                 begun.set()
-                called.wait()
+                called.wait(60)
                 return returned[0]
 
             def give(x):
                 worker.start()
-                begun.wait()
+                begun.wait(60)
                 try:
                     returned.append(call(given[0]))
                 finally:
