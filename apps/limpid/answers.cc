@@ -17,6 +17,7 @@
 #include "limpid/inspect/table.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/softmax.h"
+#include "limpid/train/metrics.h"
 
 namespace limpid::tool {
 namespace {
@@ -36,7 +37,7 @@ std::span<const float> row_of(const Tensor& table, std::int64_t row) {
 }
 
 std::int64_t prediction_of(std::span<const float> logits) {
-  return std::max_element(logits.begin(), logits.end()) - logits.begin();
+  return static_cast<std::int64_t>(train::prediction_of(logits));
 }
 
 // The target of the last token of a window.

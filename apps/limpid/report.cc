@@ -17,6 +17,7 @@
 #include "limpid/inspect/table.h"
 #include "limpid/train/config.h"
 #include "limpid/train/earlier_runs.h"
+#include "limpid/train/metrics.h"
 #include "limpid/train/run_folder.h"
 #include "limpid/train/run_setup.h"
 
@@ -30,19 +31,20 @@ struct ModelAnswer {
   double probability;
 };
 
-// The wrong predictions, those with the highest probability first.
+// The wrong predictions, those with the highest probability first. Without those of NaN, which have
+// none.
 std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
   std::vector<ModelAnswer> wrong;
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto row = logits.values<float>().subspan(static_cast<std::size_t>(r) * classes, classes);
-    const auto largest = std::max_element(row.begin(), row.end());
+    const std::size_t answer = train::prediction_of(row);
     const std::int64_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(r)];
-    if (largest - row.begin() == label) continue;
+    if (static_cast<std::int64_t>(answer) == label || std::isnan(row[answer])) continue;
     double sum = 0;
-    for (float z : row) sum += std::exp(static_cast<double>(z - *largest));
-    wrong.push_back({r, label, largest - row.begin(), 1 / sum});
+    for (float z : row) sum += std::exp(static_cast<double>(z - row[answer]));
+    wrong.push_back({r, label, static_cast<std::int64_t>(answer), 1 / sum});
   }
   std::stable_sort(wrong.begin(), wrong.end(), [](const ModelAnswer& a, const ModelAnswer& b) {
     return a.probability > b.probability;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -125,14 +126,15 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
   return found;
 }
 
-// Sorts by smaller values first; runs without a value come last.
+// Sorts by smaller values first; runs without a value, or with NaN, come last.
 double sort_key(const RunFacts& run, const std::string& key) {
   constexpr double kLast = std::numeric_limits<double>::infinity();
-  if (key == "loss") return run.loss.value_or(kLast);
+  const auto or_last = [](double value) { return std::isnan(value) ? kLast : value; };
+  if (key == "loss") return or_last(run.loss.value_or(kLast));
   if (key == "findings") return -static_cast<double>(run.findings);
   if (key == "time") return -static_cast<double>(run.written.time_since_epoch().count());
   if (key == "metric" && !run.metric.empty())
-    return train::larger_is_better(run.metric) ? -run.score : run.score;
+    return or_last(train::larger_is_better(run.metric) ? -run.score : run.score);
   return key == "metric" ? kLast : 0;
 }
 

@@ -206,10 +206,12 @@ ViewServer::~ViewServer() {
 // Refuses requests whose Host is not this server's address. A hostile page can make its own domain
 // name resolve to this machine (DNS rebinding), but its requests still carry that name.
 void ViewServer::admit(const Request& head) const {
+  constexpr std::uint16_t kHttpPort = 80;  // browsers leave it out
   const std::string* const host = head.header("host");
   bool known = false;
   for (const std::string_view name : {"127.0.0.1", "localhost", "[::1]"})
-    known = known || (host && *host == fmt::format("{}:{}", name, port_));
+    known = known || (host && (*host == fmt::format("{}:{}", name, port_) ||
+                               (port_ == kHttpPort && *host == name)));
   if (!known) throw HttpError(403, "expected a request for this machine by its address");
   if (!begins_with_api(head)) return;
   Request asking = head;
@@ -309,7 +311,10 @@ void ViewServer::follow(const Request& request, std::shared_ptr<Answer> answer) 
   constexpr std::size_t kMostFollowers = 64;
   {
     const std::lock_guard lock(mutex_);
-    if (followers_.size() < kMostFollowers) followers_.push_back(std::move(follower));
+    if (following_ < kMostFollowers) {
+      followers_.push_back(std::move(follower));
+      ++following_;
+    }
   }
   changed_.notify_all();
 }
@@ -333,6 +338,7 @@ void ViewServer::tell_followers() {
       if (listens) stay.push_back(std::move(f));
     }
     lock.lock();
+    following_ -= now.size() - stay.size();
     for (Follower& f : stay) followers_.push_back(std::move(f));
   }
 }

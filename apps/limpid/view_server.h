@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -65,6 +66,7 @@ class ViewServer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Follower> followers_;
+  std::size_t following_ = 0;  // also those that are being told, which followers_ lacks
   bool ends_ = false;
   std::thread teller_;
 

@@ -24,7 +24,7 @@ class Beside {
  private:
   std::optional<Root::Columns> cut_by_columns(std::size_t i) const {
     const auto& root = plan_.steps[i].root;
-    return root ? root->cut_by_columns() : std::nullopt;
+    return root ? root->cut_by_columns(*plan_.kernels) : std::nullopt;
   }
 
   bool stands_beside(std::size_t first, std::size_t i) const {
@@ -32,13 +32,14 @@ class Beside {
     for (std::size_t other = first; other < i; ++other) {
       const auto before = cut_by_columns(other);
       if (!cut || !before || cut->rows != before->rows) return false;
-      if (waits_for(i, other, cut->columns == before->columns)) return false;
+      const bool same_columns = cut->columns == before->columns && cut->unit == before->unit;
+      if (waits_for(i, other, same_columns)) return false;
     }
     return true;
   }
 
   // Whether a piece of step i may read or overwrite memory that another piece of the step before
-  // writes, or the reverse. If both have as many pieces, piece p of each has the same columns.
+  // writes, or the reverse. With the same columns, piece p of each has the same ones.
   bool waits_for(std::size_t i, std::size_t before, bool same_columns) const {
     const Step& step = plan_.steps[i];
     bool waits = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "limpid/compile/packings.h"
 #include "limpid/compile/pages.h"
@@ -24,8 +25,14 @@ Plan make_plan(const Function& function, const CompileOptions& options) {
                 fmt::format("compile of '{}': instruction set {} is not available on this machine",
                             function.name(), name(isa)));
   Plan plan = lower(function, isa);
-  for (const CompileOptions::Donation& d : options.donations)
+  std::set<std::size_t> inputs, outputs;
+  for (const CompileOptions::Donation& d : options.donations) {
     check_donation(plan, d.input, d.output);
+    if (!inputs.insert(d.input).second || !outputs.insert(d.output).second)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("compile of '{}': input {} to output {}: each may be in one donation",
+                              function.name(), d.input, d.output));
+  }
   if (options.packings)
     options.packings->place(plan.constants);
   else

@@ -185,7 +185,7 @@ class Lowering {
   Function f_;
   Plan plan_;
   std::vector<Known> known_;
-  std::map<std::pair<ValueId, bool>, SlotId> packed_;
+  std::map<std::pair<ValueId, Layout>, SlotId> packed_;
 };
 
 }  // namespace limpid::detail

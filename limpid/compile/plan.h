@@ -183,11 +183,12 @@ class Root {
   virtual void run_rows(const Step&, const Worker&, kernels::Range /*rows*/,
                         std::size_t /*all_rows*/) const {}
 
-  // The sizes of the result if each piece of the step is a range of columns.
+  // The sizes of the result if each piece of the step is a range of columns, and the unit in which
+  // they are cut. Where both columns and unit are equal, so are the ranges.
   struct Columns {
-    std::size_t rows, columns;
+    std::size_t rows, columns, unit;
   };
-  virtual std::optional<Columns> cut_by_columns() const { return {}; }
+  virtual std::optional<Columns> cut_by_columns(const kernels::Kernels&) const { return {}; }
   // The step as an action for one thread, without its program.
   virtual std::optional<RowAction> row_action() const { return {}; }
 };

@@ -150,11 +150,10 @@ class Predictor::Plans {
     for (const RowCount rows : all) {
       if (rows < 1 || rows > options_.most_rows)
         refuse(fmt::format("expected a plan of 1 to {1} rows, got {0}", rows, options_.most_rows));
-      {
-        const std::lock_guard lock(mutex_);
-        sizes_.insert(rows);
-      }
       Lease(*this, rows);
+      // Not before there is one.
+      const std::lock_guard lock(mutex_);
+      sizes_.insert(rows);
     }
   }
 
@@ -219,6 +218,9 @@ class Predictor::Plans {
         }
       }
       run_ = std::make_unique<PlanRun>(*kept_->plan, plans.axes_, rows, plans.options_.pool);
+      // So that giving it back allocates nothing.
+      const std::lock_guard lock(plans_.mutex_);
+      kept_->free.reserve(static_cast<std::size_t>(plans_.options_.most_runs));
     }
     ~Lease() {
       const std::lock_guard lock(plans_.mutex_);

@@ -55,9 +55,9 @@ struct MatmulStep final : Root {
     return is_batch() ? std::vector<SlotId>{} : std::vector{b, bias, scale};
   }
   std::size_t weight_bytes() const override { return is_batch() ? 0 : n * k * bytes_of(weights); }
-  std::optional<Columns> cut_by_columns() const override {
+  std::optional<Columns> cut_by_columns(const kernels::Kernels& kernels) const override {
     if (!packed || is_batch()) return {};
-    return Columns{m, n};
+    return Columns{m, n, panel_width(kernels)};
   }
   std::optional<RowAction> row_action() const override {
     if (!packed || weights != Weights::kF32 || is_batch() || m != 1) return {};
@@ -191,7 +191,7 @@ void Lowering::add_matmul(const Node& node, const Call& call) {
 }
 
 SlotId Lowering::packed_operand(ValueId id, const Layout& layout) {
-  const auto [found, fresh] = packed_.try_emplace({resolve(id), layout.transposed}, -1);
+  const auto [found, fresh] = packed_.try_emplace({resolve(id), layout}, -1);
   if (!fresh) return found->second;
   if (const Known& k = known(resolve(id)); k.how == How::kConstant)
     return found->second = constant_slot(k.constant, layout);

@@ -169,15 +169,20 @@ ThreadPool::ThreadPool(const Options& options) : threads_(options.threads), spin
   try {
     const detail::BlockedSignals blocked;
     for (int i = 1; i < threads_; ++i) lanes_[i].thread = std::thread([this, i] { work(i); });
+    if (enough_cpus) place_threads(cpus, options);
   } catch (const std::system_error& e) {
-    stop();
+    end();
     throw Error(ErrorCode::kUnsupported, "the system cannot start a pool of " +
                                              std::to_string(threads_) + " threads: " + e.what());
+  } catch (...) {
+    end();
+    throw;
   }
-  if (enough_cpus) place_threads(cpus, options);
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { end(); }
+
+void ThreadPool::end() {
   stop();
   SharedCpus::of_process().give_back(cpus_);
 }

@@ -63,6 +63,7 @@ class ThreadPool {
   void place_threads(const std::vector<int>& allowed, const Options& options);
   void keep_clear_of_caller();
   void stop();
+  void end();
 
   // Set by the constructor.
   int threads_;

@@ -6,8 +6,29 @@
 #include <cmath>
 
 #include "limpid/core/float_mode.h"
+#include "limpid/core/half.h"
 
 namespace limpid {
+namespace {
+
+// std::to_chars does not know these numbers. `round` makes them from an f64.
+template <class T>
+double half_as_printed(T number, T (*round)(double)) {
+  const DefaultFloatMode mode;
+  const auto value = static_cast<double>(to_f32(number));
+  char text[32];
+  double shown = value;
+  for (int digits = 1; value != 0; ++digits) {
+    const auto end =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::scientific, digits - 1)
+            .ptr;
+    std::from_chars(text, end, shown);
+    if (round(shown).bits == number.bits) break;
+  }
+  return shown;
+}
+
+}  // namespace
 
 std::string grouped(std::int64_t number) {
   std::string digits = std::to_string(number);
@@ -39,5 +60,8 @@ double as_printed(float number) {
   std::from_chars(digits.data(), digits.data() + digits.size(), result);
   return result;
 }
+
+double as_printed(Bf16 number) { return half_as_printed<Bf16>(number, to_bf16); }
+double as_printed(F16 number) { return half_as_printed<F16>(number, to_f16); }
 
 }  // namespace limpid

@@ -20,5 +20,8 @@ std::string exact_number(double number, Dtype dtype);
 // The f64 that prints with the same digits as a finite f32. Written as JSON it is short, and reads
 // back as the same f32.
 double as_printed(float number);
+// The f64 with the fewest digits that rounds to the same finite 16-bit number.
+double as_printed(Bf16 number);
+double as_printed(F16 number);
 
 }  // namespace limpid

@@ -51,6 +51,7 @@ class Named {
   }
   // Adds every entry of `other` with "prefix." before its name ("" adds no dot).
   void merge(std::string_view prefix, const Named& other) {
+    if (this == &other) return merge(prefix, Named(other));
     for (const Entry& e : other.entries_) set(join(prefix, e.first), e.second);
   }
 

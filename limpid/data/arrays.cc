@@ -246,7 +246,9 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
   if (!given) return split;
   const Dataset test = source.part("_test", split.train.task, split.train.classes);
   const bool same_inputs = test.inputs.shape()[1] == split.train.inputs.shape()[1];
+  const bool both_have_targets = source.has("y_train") && source.has("y_test");
   const bool same_targets =
+      !both_have_targets ||
       test.targets.shape() == split.train.targets.shape().replace(0, test.size());
   if (!same_inputs || !same_targets)
     source.refuse(ErrorCode::kShape,

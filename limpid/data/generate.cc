@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/data/character_stream.h"
 #include "limpid/data/prompt.h"
@@ -33,10 +34,10 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
   nn::LanguageModel::Options sizes{.sequences = options.sequences, .pool = options.pool};
   if (const std::optional<nn::Gpt> net = gpt_of(model)) {
     const auto read = static_cast<std::int64_t>(prompt.size());
-    sizes.capacity = std::min(net->context, read + options.tokens);
+    const std::int64_t all = sum_or_most(read, options.tokens);
+    sizes.capacity = std::min(net->context, all);
     // Once the context is full, text is read again; before that, no pass is longer than the prompt.
-    if (read + options.tokens <= net->context)
-      sizes.chunk = std::clamp(read, std::int64_t{1}, sizes.chunk);
+    if (all <= net->context) sizes.chunk = std::clamp(read, std::int64_t{1}, sizes.chunk);
   }
   nn::LanguageModel language_model = language_model_of(model, sizes);
   if (tokenizer.size() > language_model.vocabulary())

@@ -16,6 +16,11 @@ namespace {
 
 constexpr const char* kUnsupported = "unsupported_tokenizer";
 
+std::optional<Tokenizer> tokenizer_in(const Model& model) {
+  const std::optional<DataConfig> data = data_config_of(model);
+  return data ? tokenizer_of(*data) : std::nullopt;
+}
+
 }  // namespace
 
 Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) {
@@ -51,10 +56,20 @@ std::string missing_tokenizer(const Model& model) {
 }
 
 void save_pretrained(const std::filesystem::path& folder, const Model& model) {
-  save_huggingface(folder, model);
-  const std::optional<DataConfig> data = data_config_of(model);
-  if (const auto tokenizer = data ? tokenizer_of(*data) : std::nullopt)
-    save_tokenizer(folder, *tokenizer);
+  const std::optional<Tokenizer> tokenizer = tokenizer_in(model);
+  const bool stored = tokenizer && fits_tokenizer_files(*tokenizer);
+  // load_tokenizer reads the first one that is there.
+  for (const char* other : {"tokenizer.json", "vocab.json", "merges.txt"}) {
+    std::error_code ignored;
+    if (stored && other != std::string_view("tokenizer.json")) break;
+    if (std::filesystem::exists(folder / other, ignored))
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{} has another tokenizer, {}, which would be read with the model; "
+                              "expected a folder without it",
+                              in_quotes(folder.string()), in_quotes(other)));
+  }
+  save_huggingface(folder, model, stored ? tokenizer->marks().end : std::nullopt);
+  if (stored) save_tokenizer(folder, *tokenizer);
 }
 
 std::vector<std::string> lost_in_pretrained(const Model& model) {

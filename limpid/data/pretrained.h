@@ -20,7 +20,9 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length =
 // The reason why a model has no tokenizer, for messages.
 std::string missing_tokenizer(const Model& model);
 
-// Writes the model by save_huggingface, and its tokenizer if save_tokenizer supports it.
+// Writes the model by save_huggingface, and its tokenizer if save_tokenizer supports it. Throws
+// what they throw, and kInvalidArgument, before it writes, for a folder with another tokenizer that
+// load_pretrained would read.
 void save_pretrained(const std::filesystem::path& folder, const Model& model);
 // The parts of the model that such a folder cannot store, for messages: "the tokenizer", "the
 // column names", "the class names", "the chat template".

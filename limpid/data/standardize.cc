@@ -93,7 +93,9 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
       scale = 1;
     }
     // The differences from the centre are rounded to f32, too.
-    if (2 * scale > std::numeric_limits<float>::max() || scale < std::numeric_limits<float>::min())
+    const double widest = std::max(column.high - center, center - column.low);
+    if (std::max(2 * scale, widest) > std::numeric_limits<float>::max() ||
+        scale < std::numeric_limits<float>::min())
       refuse(
           ErrorCode::kInvalidArgument,
           fmt::format("the standard deviation or range {} of column {} of the {} is outside of f32",
@@ -146,6 +148,9 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   if (train.size() == 0)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} has no rows to fit to", in_quotes(train.name)));
+  if (train.windows)
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("{} is a text, expected columns of numbers", in_quotes(train.name)));
   Standardization result{fit_columns(train.inputs, train.feature_names, scaling, "inputs"), {}};
   if (train.task == Task::kRegression)
     result.targets = fit_columns(train.targets, train.target_names, scaling, "targets");

@@ -35,8 +35,8 @@ struct Standardization {
 
 // Fits to a training set; targets are fitted, too, if the task is regression. Sums are in f64, in
 // the order of the rows, so that the bits are the same on every machine. Throws kInvalidArgument if
-// the data has no rows, has a number that is not finite (the message names row, from 0, and
-// column), or has a column whose range overflows f32.
+// the data has no rows or is a text, has a number that is not finite (the message names row, from
+// 0, and column), or has a column whose range overflows f32.
 Standardization fit_standardization(const Dataset& train, Scaling scaling);
 
 // Standardises the data. Throws kShape if the number of columns is not that of the fit.

@@ -156,7 +156,7 @@ TableSource read_table(const fs::path& file, const TableSchema& schema, Targets 
 std::set<float> numbers_of(const CsvColumn& column) {
   std::set<float> distinct;
   for (const float number : column.numbers)
-    if (!std::isnan(number)) distinct.insert(number);
+    if (!std::isnan(number)) distinct.insert(number + 0.0F);  // -0 is 0
   return distinct;
 }
 

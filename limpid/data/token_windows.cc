@@ -54,7 +54,7 @@ std::int64_t TokenWindows::offset(Key key, std::int64_t pass) const {
 }
 
 TokenWindows TokenWindows::rows(std::int64_t first, std::int64_t count) const {
-  const std::int64_t begin = first * stride();
+  const std::int64_t begin = std::min(first * stride(), length());
   const std::int64_t span = kind == Kind::kSliding ? count + context : count * context + 1;
   return {tokens.rows(begin, std::min(span, length() - begin)), context,
           kind == Kind::kSliding ? kind : Kind::kTiled};

@@ -258,7 +258,7 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
 bool fits_tokenizer_files(const Tokenizer& tokenizer) {
   const BytePairRules* const rules = tokenizer.byte_pair_rules();
   return rules && rules->words == WordPattern::kGpt2 && !rules->whole_words &&
-         rules->special.empty();
+         rules->special.empty() && !tokenizer.marks().begin;
 }
 
 void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {

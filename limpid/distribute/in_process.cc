@@ -79,26 +79,33 @@ void run_in_process(int count, const std::function<void(Communicator&)>& code) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("expected 1 or more ranks, got {}", count));
   World world(count);
+  // The other ranks may wait for one that fails. Called in a catch.
+  const auto fail = [&](int rank) {
+    const std::lock_guard lock(world.mutex);
+    if (world.failed < 0) {
+      world.failed = rank;
+      world.error = std::current_exception();
+    }
+    world.changed.notify_all();
+  };
   const auto run = [&](int rank) {
     try {
       ThreadRank ranks(world, rank);
       code(ranks);
     } catch (...) {
-      const std::lock_guard lock(world.mutex);
-      if (world.failed < 0) {
-        world.failed = rank;
-        world.error = std::current_exception();
-      }
-      world.changed.notify_all();
+      fail(rank);
     }
   };
   {
     std::vector<std::jthread> threads;
-    {
+    int rank = 1;
+    try {
       const limpid::detail::BlockedSignals blocked;
-      for (int rank = 1; rank < count; ++rank) threads.emplace_back(run, rank);
+      for (; rank < count; ++rank) threads.emplace_back(run, rank);
+    } catch (...) {  // the system has no more threads
+      fail(rank);
     }
-    run(0);
+    if (rank == count) run(0);
   }
   if (world.error) std::rethrow_exception(world.error);
 }

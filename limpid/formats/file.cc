@@ -90,7 +90,8 @@ void write_all(int file, const fs::path& path, std::span<const std::byte> bytes)
   }
 }
 
-// A name that no other thread or process takes, short whatever the final name is.
+// A name that no other thread takes, short whatever the final name is. Another process may: in a
+// container all have the same number, and one that was killed leaves its file.
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<std::uint64_t> counter{0};
   return path.parent_path() / fmt::format(".limpid-{}-{}.tmp", ::getpid(), counter++);
@@ -168,10 +169,14 @@ void sync_folder(const fs::path& folder) {
 void replace_file(const fs::path& path, const std::optional<struct stat>& old,
                   std::span<const std::span<const std::byte>> parts) {
   const fs::path target = follow_links(path);
-  const fs::path name = temporary_name(target);
-  const Descriptor file(
-      ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666));
-  if (file.get() < 0) fail_with_errno("write", path);
+  fs::path name;
+  int fd = -1;
+  do {
+    name = temporary_name(target);
+    fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
+  } while (fd < 0 && errno == EEXIST);
+  if (fd < 0) fail_with_errno("write", path);
+  const Descriptor file(fd);
   Temporary temporary(name);
   for (const std::span<const std::byte> part : parts) write_all(file.get(), path, part);
   if (old) {
@@ -235,7 +240,16 @@ AppendFile::AppendFile(fs::path path)
 
 AppendFile::~AppendFile() { ::close(descriptor_); }
 
-void AppendFile::write(std::span<const std::byte> bytes) { write_all(descriptor_, path_, bytes); }
+// What follows a line that is cut would be unreadable.
+void AppendFile::write(std::span<const std::byte> bytes) {
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  try {
+    write_all(descriptor_, path_, bytes);
+  } catch (const Error&) {
+    if (before >= 0) (void)!::ftruncate(descriptor_, before);
+    throw;
+  }
+}
 
 void AppendFile::sync() {
   if (::fsync(descriptor_) != 0) fail_with_errno("write", path_);

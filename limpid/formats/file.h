@@ -43,7 +43,7 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Appends bytes. Throws kIo; then a part of `bytes` may have been written.
+  // Appends bytes. Throws kIo; then the file is as long as before, if the system allows it.
   void write(std::span<const std::byte> bytes);
   // Returns when everything written is on the disk (fsync). Throws kIo.
   void sync();

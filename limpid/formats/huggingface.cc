@@ -332,13 +332,14 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
   return model;
 }
 
-void save_huggingface(const fs::path& folder, const Model& model) {
+void save_huggingface(const fs::path& folder, const Model& model,
+                      std::optional<std::int32_t> eos_token) {
   const DefaultFloatMode mode;
   HuggingFaceConfig config{HuggingFaceType::kGpt2, net_of(model)};
   config.type = detail::huggingface_type(config.net);
   if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;
   const Safetensors weights{their_tensors(config, model.params), {{"format", "pt"}}};
-  const std::string json = detail::huggingface_json(config).dump({.indent = 2}) + "\n";
+  const std::string json = detail::huggingface_json(config, eos_token).dump({.indent = 2}) + "\n";
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)

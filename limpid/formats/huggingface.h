@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "limpid/formats/model.h"
 
@@ -27,8 +28,10 @@ bool is_huggingface(const std::filesystem::path& folder);
 Model load_huggingface(const std::filesystem::path& folder, std::int64_t length = 0);
 
 // Writes the parameters of an nn::Gpt in f32 and a config.json, which transformers reads as a GPT-2
-// or a Llama. Creates the folder if necessary. Throws kUnsupported, naming the option, for a Gpt
-// that is neither; kInvalidArgument for another model; kIo.
-void save_huggingface(const std::filesystem::path& folder, const Model& model);
+// or a Llama; `eos_token` becomes its eos_token_id. Creates the folder if necessary. Throws
+// kUnsupported, naming the option, for a Gpt that is neither; kInvalidArgument for another model;
+// kIo.
+void save_huggingface(const std::filesystem::path& folder, const Model& model,
+                      std::optional<std::int32_t> eos_token = {});
 
 }  // namespace limpid

@@ -221,10 +221,11 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
   return config;
 }
 
-Json huggingface_json(const HuggingFaceConfig& config) {
+Json huggingface_json(const HuggingFaceConfig& config, std::optional<std::int32_t> eos_token) {
   Json json =
       config.type == HuggingFaceType::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
   json["torch_dtype"] = "float32";
+  if (eos_token) json["eos_token_id"] = *eos_token;
   return json;
 }
 

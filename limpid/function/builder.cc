@@ -134,9 +134,11 @@ std::string Builder::scope_of_op() const {
 }
 
 Value Builder::input(std::string name, const Type& type) {
-  if (!parts_.nodes.empty())
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("function '{}': input '{}' is added after an op", parts_.name, name));
+  if (!parts_.nodes.empty() || !captured_.empty())
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("function '{}': input '{}' is added after an op or a value of the code around",
+                    parts_.name, name));
   if (!input_names_.insert(name).second)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("function '{}': two inputs are named '{}'", parts_.name, name));

@@ -151,6 +151,10 @@ void verify(const Function& function) {
                                         context(function, i)));
     }
   }
+  if (next != values)
+    throw Error(ErrorCode::kInternal,
+                fmt::format("function '{}': {} types, but its inputs and ops have {} values",
+                            function.name(), values, next));
   for (const Output& o : function.outputs())
     if (o.value < 0 || o.value >= values)
       throw Error(ErrorCode::kInternal,

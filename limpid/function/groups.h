@@ -4,10 +4,13 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/key.h"
 #include "limpid/core/params.h"
@@ -57,7 +60,7 @@ inline constexpr bool kHoldsTensors<std::tuple<T...>> = (kHoldsTensors<T> && ...
 template <class T>
 concept ValueGroup = detail::kHoldsValues<T>;
 // An argument of code when it runs. A floating-point number becomes an f32 scalar, an integer an
-// i32 scalar, a Key an i64 scalar.
+// i32 scalar, a Key an i64 scalar. Throws kInvalidArgument for an integer that i32 has not.
 template <class T>
 concept TensorGroup = detail::kHoldsTensors<T>;
 
@@ -68,7 +71,12 @@ inline Tensor tensor_of(std::floating_point auto number) {
   return Tensor::scalar(static_cast<float>(number));
 }
 inline Tensor tensor_of(std::integral auto number) {
-  return Tensor::scalar(static_cast<std::int32_t>(number));
+  const auto wide = static_cast<std::int64_t>(number);
+  const auto narrow = static_cast<std::int32_t>(wide);
+  if (narrow != wide || (wide < 0 && std::is_unsigned_v<decltype(number)>))
+    throw Error(ErrorCode::kInvalidArgument,
+                "expected an integer of 32 bits, got " + std::to_string(number));
+  return Tensor::scalar(narrow);
 }
 inline Tensor tensor_of(const Key& key) {
   return Tensor::scalar(static_cast<std::int64_t>(key.bits()));

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/data/digits.h"
 #include "limpid/distribute/shard_tree.h"
 #include "limpid/function/builder.h"
@@ -45,20 +46,38 @@ bool in_f64(const Function& f) {
                      [](const Type& t) { return t.dtype == Dtype::kF64; });
 }
 
+template <class T>
+bool is_nan(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x != x;
+  else
+    return std::isnan(to_f32(x));
+}
+
+// The one NaN of the type of `x`.
+template <class T>
+T nan_of(T) {
+  return std::numeric_limits<T>::quiet_NaN();
+}
+Bf16 nan_of(Bf16) { return to_bf16(std::numeric_limits<float>::quiet_NaN()); }
+F16 nan_of(F16) { return to_f16(std::numeric_limits<float>::quiet_NaN()); }
+
 // The tensor itself unless it has a NaN.
 Tensor with_one_nan(const Tensor& tensor) {
   const auto canonical = [&]<class T>(T) {
     const std::span<const T> values = tensor.values<T>();
     bool any = false;
-    for (const T x : values) any |= x != x;
+    for (const T x : values) any |= is_nan(x);
     if (!any) return tensor;
     return Tensor::generate<T>(tensor.shape(), [&](std::span<T> out) {
       std::transform(values.begin(), values.end(), out.begin(),
-                     [](T x) { return std::isnan(x) ? std::numeric_limits<T>::quiet_NaN() : x; });
+                     [](T x) { return is_nan(x) ? nan_of(x) : x; });
     });
   };
   if (tensor.dtype() == Dtype::kF32) return canonical(float{});
   if (tensor.dtype() == Dtype::kF64) return canonical(double{});
+  if (tensor.dtype() == Dtype::kF16) return canonical(F16{});
+  if (tensor.dtype() == Dtype::kBf16) return canonical(Bf16{});
   return tensor;
 }
 

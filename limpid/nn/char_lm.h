@@ -30,7 +30,8 @@ struct CharLm {
   // Output: "logits" f32[vocabulary].
   Function function() const;
 
-  // The hyper-parameters as JSON, and from JSON. from_config throws kParse or kInvalidArgument.
+  // The hyper-parameters as JSON, and from JSON. from_config throws kParse,
+  // kInvalidArgument, or kNotFound for an unknown name.
   std::string config() const;
   static CharLm from_config(std::string_view json);
 };

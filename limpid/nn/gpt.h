@@ -99,7 +99,8 @@ struct Gpt {
   // chunks. Throws kInvalidArgument.
   Function cached_function(const Chunk& chunk) const;
 
-  // The hyper-parameters as JSON, and from JSON. from_config throws kParse or kInvalidArgument.
+  // The hyper-parameters as JSON, and from JSON. from_config throws kParse,
+  // kInvalidArgument, or kNotFound for an unknown name.
   std::string config() const;
   static Gpt from_config(std::string_view json);
 };

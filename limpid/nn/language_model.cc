@@ -31,6 +31,7 @@ LanguageModel::Options checked(LanguageModel::Options options, std::int64_t whol
   if (options.capacity > most)
     refuse(fmt::format("expected a capacity of at most {} tokens, the context length, got {}", most,
                        options.capacity));
+  options.chunk = std::min(options.chunk, options.capacity);
   return options;
 }
 

@@ -54,7 +54,8 @@ struct Mlp {
   // "x" f32[sizes.front()]. Output: "logits" f32[sizes.back()].
   Function function() const;
 
-  // The hyper-parameters as JSON, and from JSON. from_config throws kParse or kInvalidArgument.
+  // The hyper-parameters as JSON, and from JSON. from_config throws kParse,
+  // kInvalidArgument, or kNotFound for an unknown name.
   std::string config() const;
   static Mlp from_config(std::string_view json);
 

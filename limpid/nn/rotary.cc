@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/ops/ops.h"
 
 namespace limpid::nn {
@@ -55,6 +56,7 @@ void check_rotary(std::int64_t head, double base, const std::optional<RotaryScal
 
 std::vector<float> rotary_frequencies(std::int64_t head, double base,
                                       const std::optional<RotaryScaling>& scaling) {
+  const DefaultFloatMode mode;
   check_rotary(head, base, scaling);
   const double log_base = natural_log(base);
   std::vector<float> frequencies;

@@ -165,7 +165,8 @@ auto sequential(Layers... layers) {
   return detail::sequential(std::index_sequence_for<Layers...>(), std::move(layers)...);
 }
 
-// x + f(x). The parameters keep their names.
+// x + f(x). The parameters keep their names. C++ takes Residual{Residual{f}} for a copy of
+// Residual{f}.
 template <Layer L>
 struct Residual {
   L layer;

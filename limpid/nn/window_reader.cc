@@ -16,6 +16,11 @@ struct Sizes {
   std::int64_t context, vocabulary;
 };
 Sizes sizes_of(const Function& window) {
+  if (window.inputs().empty() || window.outputs().empty())
+    throw Error(ErrorCode::kShape,
+                fmt::format("language model: expected a function from i32[context] to "
+                            "f32[vocabulary], got one with {} inputs and {} outputs",
+                            window.inputs().size(), window.outputs().size()));
   const Type& tokens = window.inputs().back().type;
   const Type& logits = window.type(window.outputs().front().value);
   if (tokens.dtype != Dtype::kI32 || tokens.shape.rank() != 1 || logits.dtype != Dtype::kF32 ||

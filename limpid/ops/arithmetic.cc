@@ -673,7 +673,9 @@ Value comparison(const Op& op, const Value& a, const Value& b) {
 }  // namespace
 
 Value number_like(Value like, double number) {
-  return broadcast(constant(like.builder(), number, like.dtype()), like.shape());
+  const bool stored = is_floating(like.dtype()) && !is_computed_with(like.dtype());
+  const Value one = constant(like.builder(), number, stored ? Dtype::kF32 : like.dtype());
+  return broadcast(stored ? cast(one, like.dtype()) : one, like.shape());
 }
 
 Value add(Value a, Value b) { return binary_call(op::add, a, b); }

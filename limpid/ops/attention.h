@@ -27,8 +27,9 @@ struct AttentionOptions {
 // softmax(q k^T * scale + mask) v (Vaswani et al. 2017, section 3.2.1), for q (..., H, L, D), k
 // (..., G, S, D) and v (..., G, S, E): shape (..., H, L, E). G divides H; query head h uses
 // key/value head h / (H / G) (grouped-query attention, Ainslie et al. 2023). Without heads: (L, D),
-// (S, D), (S, E). A key that a query does not see has no influence, whatever its elements; a query
-// that sees no key gives zeros. Throws kShape, kDtype.
+// (S, D), (S, E). A key that a query does not see has no influence, whatever its elements; in the
+// gradient, which is made of products, its elements must be finite. A query that sees no key gives
+// zeros. Throws kShape, kDtype.
 Value scaled_dot_product_attention(Value q, Value k, Value v, const AttentionOptions& options = {});
 
 // The same attention by matmul, select and softmax, with the same accuracy but other bits. For file

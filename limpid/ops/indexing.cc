@@ -98,7 +98,7 @@ Values slice_gradient(const GradientCall& c) {
     if (y[d] == 0) low[d] = 0;
     high.push_back(x[d] - low[d] - (y[d] == 0 ? 0 : (y[d] - 1) * (interior[d] + 1) + 1));
   }
-  return {pad(c.cotangents[0], low, high, interior)};
+  return {added_up(c.cotangents[0], [&](Value g) { return pad(g, low, high, interior); })};
 }
 
 Values slice_batching(const BatchingCall& c) {

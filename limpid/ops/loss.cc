@@ -381,6 +381,14 @@ constexpr OpList loss_ops = kLossOps;
 
 namespace {
 
+void check_class_weights(std::string_view what, const Value& weights, const Value& scores) {
+  const Type expected{scores.dtype(), Shape{scores.shape().back()}};
+  if (weights && !(weights.type() == expected))
+    throw Error(weights.dtype() == expected.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+                fmt::format("{}: class weights: expected {}, got {}", what, to_string(expected),
+                            to_string(weights.type())));
+}
+
 // The loss of each label times the weight of its class (1 without class weights), 0 if the label is
 // ignored; and the sum of the weights of labels that are not ignored.
 class LabelWeights {
@@ -432,6 +440,7 @@ Value soft_loss(const Value& logits, const Value& target, const CrossEntropyOpti
     throw Error(ErrorCode::kInvalidArgument,
                 "cross_entropy: ignoring a label needs labels, got probabilities");
   const double classes = static_cast<double>(logits.shape().back());
+  check_class_weights("cross_entropy", o.class_weights, logits);
   Value q = target;
   if (o.label_smoothing != 0) q = q * (1 - o.label_smoothing) + o.label_smoothing / classes;
   if (o.class_weights) q = q * o.class_weights;
@@ -472,6 +481,7 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
   if (o.label_smoothing == 0 && !o.class_weights && !o.ignore_index)
     return reduced(softmax_cross_entropy(logits, target), o.reduction);
   if (logits.rank() == 0) call1(op::softmax_cross_entropy, {logits, target});  // says what is wrong
+  check_class_weights("cross_entropy", o.class_weights, logits);
   const LabelWeights weights(target, logits.shape().back(), o.class_weights, o.ignore_index,
                              logits.dtype());
   if (o.label_smoothing == 0)
@@ -486,6 +496,7 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
 Value nll_loss(Value log_probabilities, Value labels, const NllOptions& o) {
   labels = labels_as_i32(labels);
   const Value losses = call1(op::negative_log_likelihood, {log_probabilities, labels});
+  check_class_weights("nll_loss", o.class_weights, log_probabilities);
   const LabelWeights weights(labels, log_probabilities.shape().back(), o.class_weights,
                              o.ignore_index, log_probabilities.dtype());
   return weights.reduce(weights.weighted(weights.without_ignored(losses)), o.reduction);

@@ -206,7 +206,7 @@ std::vector<Type> group_types(const Call& call) {
   std::vector<Type> types = channel_types(call);
   const std::int64_t groups = call.attributes.integer("groups");
   const std::int64_t channels = call.inputs[0].shape[1];
-  if (groups < 1 || channels % groups != 0)
+  if (groups < 1 || groups > std::max<std::int64_t>(channels, 1) || channels % groups != 0)
     throw Error(ErrorCode::kShape, fmt::format("{}: {} channels do not split into {} equal groups",
                                                where(call), channels, groups));
   return types;

@@ -24,7 +24,7 @@ Value min(Value x, std::int64_t axis);
 Value argmax(Value x, std::int64_t axis);
 Value argmin(Value x, std::int64_t axis);
 // The mean, and the variance, which divides by the number of elements (PyTorch's var with
-// correction 0).
+// correction 0). Those of integers are integers, rounded towards zero.
 Value mean(Value x, std::int64_t axis);
 Value variance(Value x, std::int64_t axis);
 

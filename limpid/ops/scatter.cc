@@ -293,7 +293,15 @@ Value scatter(Value x, Value indices, Value updates, ScatterMode mode, std::int6
   if (batch < 0 || batch >= static_cast<std::int64_t>(x.rank()))
     throw Error(ErrorCode::kShape, fmt::format("scatter: {} has no rows after {} dimensions",
                                                to_string(x.type()), batch));
-  return x + scatter_add(indices, updates, x.shape()[static_cast<std::size_t>(batch)], batch);
+  const Value sums =
+      scatter_add(indices, updates, x.shape()[static_cast<std::size_t>(batch)], batch);
+  if (!(sums.type() == x.type()))
+    throw Error(
+        sums.dtype() == x.dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
+        fmt::format(
+            "scatter: x is {}, indices {}, updates {}; expected a row of updates for every index",
+            to_string(x.type()), to_string(indices.type()), to_string(updates.type())));
+  return x + sums;
 }
 
 }  // namespace limpid

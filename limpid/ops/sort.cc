@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/along_axis.h"
 #include "limpid/ops/detail/families.h"
@@ -60,7 +61,7 @@ std::vector<Value> argsort_batching(const BatchingCall& c) {
 std::int64_t argsort_flops(const Call& call) {
   std::int64_t rounds = 1;
   for (std::int64_t n = call.inputs[0].shape.back(); n > 1; n /= 2) ++rounds;
-  return call.inputs[0].shape.elements() * rounds;
+  return product_or_most(call.inputs[0].shape.elements(), rounds);
 }
 
 CppCall argsort_cpp(const Call& call) {

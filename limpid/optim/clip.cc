@@ -18,6 +18,8 @@ void require_positive(double limit, std::string_view what) {
 }  // namespace
 
 Value global_norm(const Args& gradients) {
+  if (gradients.empty())
+    throw Error(ErrorCode::kInvalidArgument, "global_norm: there are no gradients");
   Value squares;
   for (const auto& [name, g] : gradients) squares = squares ? squares + sum(g * g) : sum(g * g);
   return sqrt(squares);

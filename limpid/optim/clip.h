@@ -7,7 +7,8 @@
 
 namespace limpid::optim {
 
-// The L2 norm of all elements of all gradients, a scalar.
+// The L2 norm of all elements of all gradients, a scalar. Throws kInvalidArgument if there are
+// none.
 Value global_norm(const Args& gradients);
 
 // Clamps each element to [-limit, limit]; NaN stays NaN. Throws kInvalidArgument unless limit > 0.

@@ -174,7 +174,8 @@ std::vector<double> round_ticks(double low, double high, int wanted) {
   for (double factor : {5.0, 2.0, 1.0})
     if (factor * power >= raw * (1 - 1e-9)) step = factor * power;
   std::vector<double> ticks;
-  const double first = std::floor(low / step * (1 + (low < 0 ? -1e-9 : 1e-9)));
+  // A tick that is `low` but for rounding is the first one, however many steps it is from 0.
+  const double first = std::floor(low / step + 1e-6);
   for (double i = first;; ++i) {
     ticks.push_back(i * step);
     if (i * step >= high - step * 1e-9 && ticks.size() > 1) break;

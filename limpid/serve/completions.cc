@@ -327,9 +327,10 @@ class Choice {
 
   // Ends the text: no further token comes.
   void end() {
-    if (!reason_) {
+    if (!stopped_) {
+      // Half a character at the end is a part of the text, before an EOS too: as generate() has it.
       held_ += characters_.rest();
-      if (look_for_stops()) reason_ = "length";
+      if (look_for_stops() && !reason_) reason_ = "length";
     }
     if (*reason_ == "stop" && stopped_) {
       // Removes the tokens after the position where the text was cut.

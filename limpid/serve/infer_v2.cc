@@ -15,6 +15,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
+#include "limpid/core/number_text.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/serve/http_error.h"
 
@@ -466,23 +467,13 @@ void write_element(std::string& json, float x) {
   if (static_cast<float>(back) != x) end = shortest(text, text + kDigits, static_cast<double>(x));
   json.append(text, end);
 }
-// A number of 16 bits, which std::to_chars does not know. `round` makes it from an f64.
 template <class T>
-void write_half(std::string& json, T x, T (*round)(double)) {
-  const double value = to_f32(x);
-  if (write_special(json, value)) return;
-  char text[kDigits];
-  double shown = value;
-  for (int digits = 1; value != 0; ++digits) {
-    const auto end =
-        std::to_chars(text, text + kDigits, value, std::chars_format::scientific, digits - 1).ptr;
-    std::from_chars(text, end, shown);
-    if (round(shown).bits == x.bits) break;
-  }
-  json.append(text, shortest(text, text + kDigits, shown));
+void write_half(std::string& json, T x) {
+  if (write_special(json, to_f32(x))) return;
+  write_element(json, as_printed(x));
 }
-void write_element(std::string& json, Bf16 x) { write_half<Bf16>(json, x, to_bf16); }
-void write_element(std::string& json, F16 x) { write_half<F16>(json, x, to_f16); }
+void write_element(std::string& json, Bf16 x) { write_half(json, x); }
+void write_element(std::string& json, F16 x) { write_half(json, x); }
 void write_element(std::string& json, bool x) { json += x ? "true" : "false"; }
 template <std::integral T>
 void write_element(std::string& json, T x) {

@@ -2,8 +2,7 @@
 // responses, as JSON or by the binary tensor extension. Depends on models.h, receipt.h and http.h.
 //
 // In JSON, floating-point numbers have the fewest digits that give the same bits when read as f64
-// and rounded. Numbers of f16 and bf16 are written as f32. "NaN", "Infinity" and "-Infinity" are
-// strings.
+// and rounded. "NaN", "Infinity" and "-Infinity" are strings.
 #pragma once
 
 #include <cstddef>

@@ -68,6 +68,8 @@ Rewritten write_again(const Model& model, Json request, ThreadPool* pool) {
     throw Error(ErrorCode::kFormat, error.what());
   }
   Rewritten again{.answer = Json::parse(response.body, {.bytes = limits.body}), .receipt = {}};
+  if (response.status != 200)  // it has no receipt
+    throw Error(ErrorCode::kInvalidArgument, again.answer.at("error").at("message").as_string());
   for (const Header& header : response.headers)
     if (header.name == "Limpid-Receipt") again.receipt = parse_receipt(header.value);
   return again;

@@ -19,7 +19,7 @@ bool asks_for_text(const Json& request);
 
 // The response of a server with default limits to a body, which must contain the seed. A streamed
 // response is returned as a whole. Throws kFormat for an invalid request, kInvalidArgument if the
-// model is not a language model.
+// model is not a language model, or, with the reason, if the generation fails.
 Rewritten write_again(const Model& model, Json request, ThreadPool* pool = nullptr);
 
 // Compares with the body of a response. Throws kInvalidArgument, naming the first difference;

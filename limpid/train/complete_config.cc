@@ -21,8 +21,8 @@ using detail::Recipe;
 using detail::refuse;
 
 std::int64_t steps_an_epoch(const TrainConfig& c, const Split& data) {
-  const std::int64_t rows = *c.batch * *c.accumulate;
-  return std::max<std::int64_t>(1, (data.train.size() + rows - 1) / rows);
+  const Cut cut{data.train.size(), *c.batch, *c.accumulate};
+  return std::max<std::int64_t>(1, cut.updates_an_epoch());
 }
 
 // Of the whole run.
@@ -91,6 +91,7 @@ constexpr std::int64_t kSamples = 10;  // of a run
 
 // The variance of a single example is undefined.
 void check_batch_norm(const TrainConfig& c, std::int64_t rows) {
+  if (rows == 0) return;  // the trainer refuses such data
   const Cut cut{rows, *c.batch, *c.accumulate, *c.shards};
   for (const std::int64_t u : {std::int64_t{0}, cut.updates_an_epoch() - 1}) {
     const RowRange update = cut.update(u);

@@ -20,14 +20,16 @@ struct Cut {
   std::int64_t accumulate = 1;  // micro-batches per update
   std::int64_t shards = 1;
 
-  // a / b, rounded up.
-  static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+  // a / b, rounded up, of any a >= 0 and b > 0.
+  static std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
   std::int64_t batches_an_epoch() const { return ceil_div(rows, batch); }
   std::int64_t updates_an_epoch() const { return ceil_div(batches_an_epoch(), accumulate); }
-  // The rows of update `u` of an epoch. The last update may have fewer rows.
+  // The rows of update `u` of an epoch. The last update may have fewer rows. A batch may be larger
+  // than any data.
   RowRange update(std::int64_t u) const {
-    return {u * accumulate * batch, std::min((u + 1) * accumulate * batch, rows)};
+    const std::int64_t most = batch > rows / accumulate ? rows : accumulate * batch;
+    return {u * most, std::min((u + 1) * most, rows)};
   }
   // The rows of shard `s` of an update. Sizes of shards differ by at most one row; with fewer rows
   // than shards some are empty, but never the first.

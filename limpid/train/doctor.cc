@@ -101,10 +101,10 @@ std::string text_of(const std::vector<Remedy>& remedies) {
 // Adds the keys of the others to `moved`.
 void keep_useful(std::vector<Remedy>& remedies, const RunLog& log, std::span<const Json> earlier,
                  std::set<std::string>& moved) {
-  const auto in_force = [&](const Setting& setting) { return has(log.run.config, setting); };
+  const auto in_force = [&](const Setting& setting) { return has(log.config(), setting); };
   std::erase_if(remedies, [&](Remedy& remedy) {
     const bool tried =
-        has(log.run.config, remedy) ||
+        has(log.config(), remedy) ||
         std::any_of(earlier.begin(), earlier.end(), [&](const Json& c) { return has(c, remedy); });
     std::erase_if(remedy.settings, in_force);
     return tried || std::any_of(remedy.settings.begin(), remedy.settings.end(),

@@ -183,6 +183,7 @@ template <class V>
 void fields(V& v, Of<ResumeEvent> auto& e) {
   v("step", e.step);
   v.unless_empty("command", e.command);
+  v.if_there("config", e.config);
 }
 template <class V>
 void fields(V& v, Of<ClassScores> auto& e) {

@@ -195,6 +195,8 @@ struct Finding {
 struct ResumeEvent {
   std::int64_t step = 0;                  // steps done
   std::vector<std::string> command = {};  // the command if it made the run longer; else empty
+  // The configuration of the longer run; logs of older versions do not say.
+  std::optional<Json> config = {};
 };
 
 // ---- the end of a run

@@ -1,5 +1,6 @@
 #include "limpid/train/log_thinner.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace limpid::train {
@@ -23,7 +24,9 @@ bool LogThinner::Kind::grow(std::int64_t number) {
 }
 
 LogThinner::LogThinner(const Distances& distances)
-    : steps_{distances.step, kMostSteps},
+    : steps_{distances.step, distances.hashes == 0 ? kMostSteps
+                                                   : std::clamp(kMostHashes / distances.hashes,
+                                                                std::int64_t{1}, kMostSteps)},
       epochs_{1, kMostEpochs},
       probes_{distances.probe, kMostProbes},
       samples_{distances.sample, kMostSamples} {}
@@ -70,6 +73,13 @@ std::vector<Event> LogThinner::admit(const Event& event) {
   return taken;
 }
 
+std::optional<EpochEvent> LogThinner::take_best() {
+  if (!best_) return {};
+  if (last_ && last_->epoch == best_->epoch) last_.reset();
+  if (++taken_ > kMostEpochs) grown_ = true;
+  return std::exchange(best_, std::nullopt);
+}
+
 bool LogThinner::has_grown() { return std::exchange(grown_, false); }
 
 void LogThinner::thin(RunLog& log) {
@@ -83,6 +93,7 @@ void LogThinner::thin(RunLog& log) {
   each(log.probes);
   each(log.samples);
   grown_ = false;
+  taken_ = 0;
 }
 
 std::string LogThinner::thin(std::string_view text, const std::string& source) {

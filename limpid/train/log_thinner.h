@@ -17,22 +17,30 @@ namespace limpid::train {
 // first step, the best epoch and the last epoch are always kept.
 class LogThinner {
  public:
-  // The distance in steps between two events of a kind before thinning; 0: always few.
+  // The distance in steps between two events of a kind before thinning; 0: always few. And the
+  // number of hashes in a step's event: the more, the fewer steps are kept.
   struct Distances {
     std::int64_t step = 1, probe = 0, sample = 0;
+    std::int64_t hashes = 0;
   };
   // The maximum number of events of each kind.
   static constexpr std::int64_t kMostSteps = 16'384;
   static constexpr std::int64_t kMostEpochs = 4'096;
   static constexpr std::int64_t kMostProbes = 512;
   static constexpr std::int64_t kMostSamples = 1'024;
+  // The maximum number of hashes of all steps: 40 MB of text.
+  static constexpr std::int64_t kMostHashes = std::int64_t{1} << 21;
 
   explicit LogThinner(const Distances& distances);
 
   // The events to write to the log for `event`: none, or `event`, possibly preceded by the best
   // epoch that was left out, and at the end of the run also by the last epoch.
   std::vector<Event> admit(const Event& event);
-  // Whether a distance has grown since the last call. If so, thin the log before writing more.
+  // The best epoch if admit() left it out, to write it to the log before a checkpoint: a run that
+  // resumes from there must have it. admit() then no longer returns it.
+  std::optional<EpochEvent> take_best();
+  // Whether a distance, or the number of epochs of take_best(), has grown too large since the last
+  // call. If so, thin the log before writing more.
   bool has_grown();
 
   // Removes from a log the events that this thinner would not admit now. `text` is the text of a
@@ -52,6 +60,7 @@ class LogThinner {
 
   Kind steps_, epochs_, probes_, samples_;
   bool grown_ = false;
+  std::int64_t taken_ = 0;                 // by take_best() since the log was thinned
   std::optional<EpochEvent> best_, last_;  // since the last epoch in the log
 };
 

@@ -63,13 +63,6 @@ double share(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// As the op argmax: the first largest, or the first NaN.
-std::size_t argmax_of(Row row) {
-  const auto nan = std::find_if(row.begin(), row.end(), [](float v) { return std::isnan(v); });
-  const auto best = nan != row.end() ? nan : std::max_element(row.begin(), row.end());
-  return static_cast<std::size_t>(best - row.begin());
-}
-
 bool among_top(Row row, std::size_t label) {
   if (std::isnan(row[label])) return false;
   std::int64_t before = 0;
@@ -126,6 +119,14 @@ double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t outpu
 
 }  // namespace
 
+// As the op argmax.
+std::size_t prediction_of(std::span<const float> logits) {
+  const auto nan =
+      std::find_if(logits.begin(), logits.end(), [](float v) { return std::isnan(v); });
+  const auto best = nan != logits.end() ? nan : std::max_element(logits.begin(), logits.end());
+  return static_cast<std::size_t>(best - logits.begin());
+}
+
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
   const DefaultFloatMode mode;
   check_labels("classification", logits, labels);
@@ -139,7 +140,7 @@ TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
   std::int64_t near = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::size_t label = label_of("classification", labels, i, classes);
-    const std::size_t answer = argmax_of(row_of(logits, i));
+    const std::size_t answer = prediction_of(row_of(logits, i));
     if (readable) ++result.confusion[label][answer];
     ++counts[label].labels;
     ++counts[answer].answers;
@@ -224,7 +225,7 @@ void append_scores(TokenScores& scores, const Tensor& logits, const Tensor& toke
     const Row row = row_of(rows, i);
     const std::size_t token = label_of("next_token", labels, i, row.size());
     scores.losses.push_back(cross_entropy_of(row, token));
-    scores.right += argmax_of(row) == token;
+    scores.right += prediction_of(row) == token;
   }
 }
 

@@ -3,7 +3,9 @@
 // and events.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +16,12 @@
 
 namespace limpid::train {
 
-// Classification: logits f32 [N, classes], labels i32 [N]. The prediction is the index of the
-// largest logit (the first of equal ones), or of the first NaN.
+// The class that the logits of an example predict: the index of the largest one (the first of equal
+// ones), or of the first NaN.
+std::size_t prediction_of(std::span<const float> logits);
+
+// Classification: logits f32 [N, classes], labels i32 [N]; predictions are those of
+// prediction_of().
 //
 //   accuracy         share of the examples whose prediction is the label
 //   top_5_accuracy   share of the examples whose label is among the 5 largest logits (of equal

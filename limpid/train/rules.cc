@@ -28,12 +28,12 @@ const Json* value_at(const Json& config, std::string_view path) {
 }
 
 double number_at(const RunLog& log, std::string_view path, double otherwise) {
-  const Json* const value = value_at(log.run.config, path);
+  const Json* const value = value_at(log.config(), path);
   return value && value->is_number() ? value->as_number() : otherwise;
 }
 
 std::string_view text_at(const RunLog& log, std::string_view path) {
-  const Json* const value = value_at(log.run.config, path);
+  const Json* const value = value_at(log.config(), path);
   return value && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
 }
 

@@ -89,7 +89,7 @@ Measure share_of(bool (*applies)(const ActivationStatistics&),
 // Suggests no dropout if the layers together drop most of the signal.
 std::vector<Setting> less_dropout(const RunLog& log) {
   constexpr double kLittle = 0.25;
-  const Json* const layers = value_at(log.run.config, "model.layers");
+  const Json* const layers = value_at(log.config(), "model.layers");
   const double dropout = number_at(log, "model.dropout", 0);
   if (!layers || !(std::pow(1 - dropout, static_cast<double>(layers->size())) < kLittle)) return {};
   return {{"model.dropout", 0.0}};

@@ -81,7 +81,7 @@ Spikes spikes_of(const std::vector<StepEvent>& steps, double least_rise, double 
 // for its sizes.
 std::vector<Remedy> wider(const RunLog& log) {
   constexpr std::int64_t kTimes = 8, kMost = 1024, kLargest = 1 << 24;
-  const Json* const layers = value_at(log.run.config, "model.layers");
+  const Json* const layers = value_at(log.config(), "model.layers");
   if (text_at(log, "model.name") != "mlp" || !layers || !layers->is_array() || layers->size() < 2)
     return {words("wider --layers")};
   std::vector<std::int64_t> sizes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -41,6 +42,17 @@ auto in_default_mode(const Code& code) {
 
 [[noreturn]] void refuse_run(const std::string& message) {
   throw Error(ErrorCode::kInvalidArgument, message);
+}
+
+// The identity of a run if it had the length of `config`: its configuration, then its data.
+std::string identity_with_length_of(const TrainConfig& config, std::string_view identity,
+                                    const std::string& source) {
+  const std::size_t end = std::min(identity.rfind("\ndata "), identity.size());
+  TrainConfig longer = parse_train_config(identity.substr(0, end), source);
+  longer.epochs = config.epochs;
+  longer.steps = config.steps;
+  longer.patience = config.patience;
+  return to_text(longer) + std::string(identity.substr(end));
 }
 
 RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& command, int threads) {
@@ -137,7 +149,8 @@ class Run::Impl {
         samples_(setup_, options.pool),
         thinner_({.step = *setup_.config.log_every,
                   .probe = probe_times_.distance(),
-                  .sample = samples_.distance()}) {
+                  .sample = samples_.distance(),
+                  .hashes = *setup_.config.log_shards ? *setup_.config.shards : 0}) {
     if (options.folder.empty() && !options.ranks) return;
     data_hash_ = setup_.data_hash(options.pool);
     if (leads() && !options.folder.empty()) folder_.emplace(options.folder);
@@ -183,6 +196,8 @@ class Run::Impl {
   void go_on_in_folder();
   void add_to_log(const Event& event);
   void write(const Event& event);
+  // Writes the best epoch that the log would have only later: a kill must not lose it.
+  void write_best();
   // `always`: the log has the event, whatever its step.
   void tell(const Event& event, bool always = false);
   void diagnose(const RunLog& log);
@@ -200,7 +215,7 @@ class Run::Impl {
   std::optional<RunFolder> folder_;
   std::optional<FolderLock> lock_;
   std::uint64_t data_hash_ = 0;
-  std::optional<LogFile> file_;
+  std::unique_ptr<LogFile> file_;  // if it cannot be replaced, the old one stays
   LogThinner thinner_;
   std::vector<std::string> extension_;  // the command that made the run longer
   // Configurations of the runs beside this one, read once: there may be many of them.
@@ -254,15 +269,16 @@ void Run::Impl::begin() {
                              in_quotes(folder_->path().string()),
                              held->finished ? "finished" : "not finished", held->step));
     folder_->begin(setup_.config);
-    file_.emplace(folder_->log(), "");
+    file_ = std::make_unique<LogFile>(folder_->log(), "");
   }
-  stage_ = Stage::kUnderWay;
+  log_ = {};  // of a beginning that failed
   if (leads()) {
     tell(run_event(setup_, options_.command, options_.pool ? options_.pool->threads() : 1));
     tell(data_facts(setup_.data));
     diagnose(log_);
   }
   checkpoint();
+  stage_ = Stage::kUnderWay;
 }
 
 void Run::Impl::resume() {
@@ -300,7 +316,9 @@ void Run::Impl::go_on() {
   else
     log_.end.reset();
   stage_ = Stage::kUnderWay;
-  tell(ResumeEvent{trainer_.steps_done(), extension_});
+  ResumeEvent event{trainer_.steps_done(), extension_};
+  if (!extension_.empty()) event.config = to_json(setup_.config);
+  tell(event);
 }
 
 // It was not this call that began the run.
@@ -318,24 +336,21 @@ void Run::Impl::go_on_in_folder() {
   const std::string kept =
       thinner_.thin(log_until(read_text(folder_->log()), trainer_.steps_done(), source), source);
   log_ = parse_run_log(kept, source);
-  file_.emplace(folder_->log(), kept);
+  file_ = std::make_unique<LogFile>(folder_->log(), kept);
 }
 
 // A run may become longer or shorter; everything else of its configuration stays.
 void Run::Impl::check_run(const Checkpoint& checkpoint) {
-  if (checkpoint.run == identity_of(setup_.config, data_hash_)) return;
-  const TrainConfig before = folder_->read_config();
-  TrainConfig longer = before;
-  longer.epochs = setup_.config.epochs;
-  longer.steps = setup_.config.steps;
-  longer.patience = setup_.config.patience;
-  const bool same_run = to_text(longer) == to_text(setup_.config) &&
-                        checkpoint.run == identity_of(before, data_hash_);
-  if (!same_run)
+  extension_.clear();
+  const std::string identity = identity_of(setup_.config, data_hash_);
+  if (checkpoint.run == identity) return;
+  const std::string source = folder_->checkpoint().string();
+  if (identity_with_length_of(setup_.config, checkpoint.run, source) != identity)
     refuse_run(
         fmt::format("{}: the checkpoint has another configuration or other data than the run",
-                    in_quotes(folder_->checkpoint().string())));
-  extension_ = options_.command;
+                    in_quotes(source)));
+  // A run that was killed before its next checkpoint is of the new length already.
+  if (to_text(folder_->read_config()) != to_text(setup_.config)) extension_ = options_.command;
 }
 
 // ---- how it goes
@@ -386,7 +401,8 @@ void Run::Impl::add_to_log(const Event& event) {
   if (thinner_.has_grown()) {
     if (file_) {
       const std::string source = folder_->log().string();
-      file_.emplace(folder_->log(), thinner_.thin(read_text(folder_->log()), source));
+      file_ = std::make_unique<LogFile>(folder_->log(),
+                                        thinner_.thin(read_text(folder_->log()), source));
     }
     thinner_.thin(log_);
   }
@@ -394,8 +410,12 @@ void Run::Impl::add_to_log(const Event& event) {
 }
 
 void Run::Impl::write(const Event& event) {
-  log_.add(event);
   if (file_) file_->write(to_json_line(event));
+  log_.add(event);
+}
+
+void Run::Impl::write_best() {
+  if (const std::optional<EpochEvent> best = thinner_.take_best()) write(*best);
 }
 
 void Run::Impl::tell(const Event& event, bool always) {
@@ -445,6 +465,7 @@ void Run::Impl::checkpoint() {
   last_checkpoint_ = Clock::now();
   if (!folder_) return;
   now.run = identity_of(setup_.config, data_hash_);
+  write_best();
   // After a power failure, too, the log must have all steps of the checkpoint: resuming continues
   // it.
   file_->sync();

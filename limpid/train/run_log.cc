@@ -96,6 +96,12 @@ void RunLog::add(const Event& event) {
   std::visit(visitor, event);
 }
 
+const Json& RunLog::config() const {
+  for (auto e = resumes.rbegin(); e != resumes.rend(); ++e)
+    if (e->config) return *e->config;
+  return run.config;
+}
+
 std::int64_t RunLog::steps_done() const {
   if (end && end->step) return *end->step;
   return std::max(last_step(), resumes.empty() ? 0 : resumes.back().step);

@@ -31,6 +31,8 @@ struct RunLog {
 
   // Adds an event to the list of its kind.
   void add(const Event& event);
+  // The configuration of the run as it is now: that of its last extension, if there was one.
+  const Json& config() const;
   // The number of steps done, from the EndEvent, else from the other events.
   std::int64_t steps_done() const;
   // The last step of any training event. If its loss was not finite, the step was not done.

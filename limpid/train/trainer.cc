@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 
@@ -142,7 +143,7 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
       Buffers(sharded_ ? sharded_->first_state()
                        : optim::init(options.rule.optimizer, zeros_of(problem_.parameters())));
   steps_an_epoch_ = cut_.updates_an_epoch();
-  steps_ = options.steps.value_or(steps_an_epoch_ * options.epochs);
+  steps_ = options.steps.value_or(product_or_most(steps_an_epoch_, options.epochs));
   schedule_.steps = steps_;
   if (watched(data).size() > 0) evaluator_.emplace(problem_, watched(data), pool, ranks);
   if (steps_ == 0) ending_ = Ending::kFinished;
@@ -200,7 +201,7 @@ StepResult Trainer::step(const Wishes& wishes) {
     if (sharded_) finite = sharded_->all_agree(finite);
   }
   if (!finite) {
-    // Swapped, not copied: replay() reads the inputs of the last micro-batch.
+    // As before the update: its micro-batches have changed it.
     if (options_.accumulate > 1 && !sharded_) std::swap(carried_, carried_before_);
     ending_ = Ending::kNonFinite;
     return result;
@@ -225,7 +226,7 @@ Key Trainer::key_of(std::int64_t m) const {
   return key_.fold_in(kDropoutKey).fold_in(static_cast<std::uint64_t>(first + m));
 }
 
-Trainer::Update Trainer::update(float rate, const Wishes& wishes) {
+Trainer::Update Trainer::update(float rate, const Wishes& wishes, Until until) {
   Update result;
   result.examples = examples_of_update();
   const std::int64_t parts = Cut::ceil_div(result.examples, options_.batch);
@@ -241,6 +242,7 @@ Trainer::Update Trainer::update(float rate, const Wishes& wishes) {
     last_.rate = rate;
     if (part + 1 < parts) {
       run(Part::kAccumulate, result);
+      if (until == Until::kNonFinite && !sums_.next_is_finite()) return result;
       carried_.advance();
       sums_.advance();
     } else {
@@ -288,7 +290,7 @@ Trainer::Update Trainer::sharded_update(float rate, const Wishes& wishes) {
 
 // The gradient of a shard and its tail, in memory of the sum. Micro-batches are accumulated in
 // order, as if there were no other shards.
-float* Trainer::gradient_of_shard(std::int64_t shard, const Update& update) {
+float* Trainer::gradient_of_shard(std::int64_t shard, const Update& update, Until until) {
   const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
   distribute::Reduction& sum = sharded_->sum();
   float* sums = sum.take();
@@ -320,6 +322,7 @@ float* Trainer::gradient_of_shard(std::int64_t shard, const Update& update) {
     carried_before_.advance();
     sum.give_back(sums);
     sums = next;
+    if (until == Until::kNonFinite && !is_finite(sums)) break;
   }
   // The shard's share of the carried values.
   const auto share =
@@ -332,6 +335,12 @@ float* Trainer::gradient_of_shard(std::int64_t shard, const Update& update) {
     tail = std::transform(values, values + count, tail, [&](float v) { return v * share; });
   }
   return sums;
+}
+
+// Whether a shard's gradient and loss are.
+bool Trainer::is_finite(const float* gradient) const {
+  return std::all_of(gradient, gradient + sharded_->elements() + 1,
+                     [](float v) { return std::isfinite(v); });
 }
 
 // Of a shard's gradient and loss.
@@ -350,18 +359,13 @@ std::uint64_t Trainer::hash_of_shard(std::int64_t shard) {
     refuse_training(
         sharded_ ? fmt::format("expected a shard from 0 to {}, got {}", options_.shards - 1, shard)
                  : fmt::format("shard {}: the run is not trained in shards", shard));
-  const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
-  std::int64_t m = 0;
-  feed([&]() -> std::optional<Feeder::Piece> {
-    if (m >= cut_.micro_batches(rows)) return {};
-    return Feeder::Piece{step_ / steps_an_epoch_, cut_.micro_batch(rows, m++)};
-  });
+  feed_shard(shard);
   Update update;
   update.examples = examples_of_update();
   float* const gradient = gradient_of_shard(shard, update);
   const std::uint64_t hash = hash_of_gradient(gradient);
   sharded_->sum().give_back(gradient);
-  feeder_.reset();
+  forget_last_step();
   return hash;
 }
 
@@ -428,6 +432,15 @@ void Trainer::start_feeder() {
   feed([this] { return next_piece(); });
 }
 
+// Feeds the micro-batches of a shard of the next update, and no more.
+void Trainer::feed_shard(std::int64_t shard) {
+  const RowRange rows = cut_.shard(cut_.update(step_ % steps_an_epoch_), shard);
+  feed([this, rows, m = std::int64_t{0}]() mutable -> std::optional<Feeder::Piece> {
+    if (m >= cut_.micro_batches(rows)) return {};
+    return Feeder::Piece{step_ / steps_an_epoch_, cut_.micro_batch(rows, m++)};
+  });
+}
+
 void Trainer::feed(Feeder::Pieces pieces) {
   feeder_ = std::make_unique<Feeder>(data_.train,
                                      Feeder::Options{.most_rows = cut_.most_rows(),
@@ -444,8 +457,7 @@ EpochEvent Trainer::end_epoch() {
   epoch.epoch = epochs_done(step_);
   epoch.step = step_;
   const std::int64_t steps = step_ - (epoch.epoch - 1) * steps_an_epoch_;
-  const std::int64_t examples =
-      std::min(steps * options_.accumulate * options_.batch, data_.train.size());
+  const std::int64_t examples = cut_.update(steps - 1).end;
   epoch.learning_rate = schedule_.at(step_ - 1);
   epoch.train.set("loss", loss_sum_ / static_cast<double>(examples));
   epoch.gradient_norm = gradient_norm_sum_ / static_cast<double>(steps);
@@ -460,12 +472,18 @@ EpochEvent Trainer::end_epoch() {
   return epoch;
 }
 
+// Whether early stopping was added to a run that had none, and so has no model of its best epoch:
+// the next epoch is compared with none.
+bool Trainer::has_lost_best() const {
+  return options_.early_stopping && best_epoch_ > 0 && best_.empty();
+}
+
 // Decides whether this epoch is the best so far, and whether to stop early. NaN is never better.
 void Trainer::compare(EpochEvent& epoch) {
   const double score = epoch.validation.at(options_.metric);
   const double gain = larger_is_better(options_.metric) ? score - best_score_ : best_score_ - score;
   const double least = options_.early_stopping ? options_.early_stopping->min_delta : 0;
-  epoch.best = best_epoch_ == 0 ? !std::isnan(score) : gain > least;
+  epoch.best = best_epoch_ == 0 || has_lost_best() ? !std::isnan(score) : gain > least;
   if (epoch.best) {
     best_epoch_ = epoch.epoch;
     best_score_ = score;
@@ -475,7 +493,7 @@ void Trainer::compare(EpochEvent& epoch) {
     best_ = params_.values();
     best_.merge("", carried_.values());
   }
-  if (epoch.epoch - best_epoch_ >= options_.early_stopping->patience)
+  if (!has_lost_best() && epoch.epoch - best_epoch_ >= options_.early_stopping->patience)
     ending_ = Ending::kEarlyStopping;
 }
 
@@ -552,13 +570,14 @@ void Trainer::restore(const TrainState& state) {
   gradient_norm_sum_ = state.gradient_norm_sum;
   best_epoch_ = state.best_epoch;
   best_score_ = state.best_score;
-  best_ = state.best;
+  // Without early stopping the model is the last one.
+  best_ = options_.early_stopping ? state.best : Params{};
   timed_examples_ = 0;
   time_ = {};
-  feeder_.reset();
+  forget_last_step();
   ending_ = Ending::kNone;
   const bool evaluated = step_ > 0 && (step_ % steps_an_epoch_ == 0 || step_ == steps_);
-  const bool tired = options_.early_stopping && evaluated &&
+  const bool tired = options_.early_stopping && evaluated && !has_lost_best() &&
                      epochs - best_epoch_ >= options_.early_stopping->patience;
   if (tired) ending_ = Ending::kEarlyStopping;
   if (step_ == steps_) ending_ = tired ? Ending::kEarlyStopping : Ending::kFinished;
@@ -566,7 +585,14 @@ void Trainer::restore(const TrainState& state) {
 
 // ---- looking at the last step
 
+// Its batch is in the memory of the feeder.
+void Trainer::forget_last_step() {
+  last_ = {};
+  feeder_.reset();
+}
+
 std::vector<const void*> Trainer::observed() const {
+  if (!last_.plan) refuse_training("expected a step before observed()");
   std::vector<const void*> pointers;
   const auto add = [&](const Buffers& buffers, bool before) {
     for (std::size_t i = 0; i < buffers.size(); ++i)
@@ -579,8 +605,34 @@ std::vector<const void*> Trainer::observed() const {
   return pointers;
 }
 
-Trainer::Replay Trainer::replay() const {
+// Runs the micro-batches again: only the last one's inputs are still there.
+Trainer::Replay Trainer::replay() {
+  const DefaultFloatMode mode;
   if (!last_.plan) refuse_training("expected a step before replay()");
+  if (ending_ != Ending::kNonFinite || (!sharded_ && options_.accumulate == 1))
+    return replay_of_last_run();
+  if (!sharded_) {
+    start_feeder();
+    update(last_.rate, {}, Until::kNonFinite);
+    Replay replay = replay_of_last_run();
+    std::swap(carried_, carried_before_);
+    return replay;
+  }
+  const distribute::ShardRange own = sharded_->sum().shards();
+  Update update;
+  update.examples = examples_of_update();
+  for (std::int64_t shard = own.begin; shard < own.end; ++shard) {
+    if (cut_.shard(cut_.update(step_ % steps_an_epoch_), shard).size() == 0) continue;
+    feed_shard(shard);
+    float* const gradient = gradient_of_shard(shard, update, Until::kNonFinite);
+    const bool finite = is_finite(gradient);
+    sharded_->sum().give_back(gradient);
+    if (!finite) break;
+  }
+  return replay_of_last_run();
+}
+
+Trainer::Replay Trainer::replay_of_last_run() const {
   Replay replay{last_.plan->function, {}};
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     replay.inputs.push_back(Tensor::generate_bytes(

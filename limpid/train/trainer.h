@@ -133,17 +133,18 @@ class Trainer {
 
   // The inputs of a Probe for the last step: the inputs of the loss (for the last micro-batch of
   // the update's first shard, which the first rank has) and the parameters after the step. Valid
-  // until the next step.
+  // until the next step. Throws kInvalidArgument before a step.
   std::vector<const void*> observed() const;
   std::int64_t observed_rows() const { return last_.batch.rows; }
 
-  // The Function that was run last, and its inputs, to replay a step that ended with kNonFinite op
-  // by op.
+  // A Function of the last step and its inputs, to replay a step that ended with kNonFinite op by
+  // op: of the first micro-batch of this rank with a loss or a gradient that is not finite, or of
+  // the last one if all are. Throws kInvalidArgument before a step.
   struct Replay {
     Function function;
     std::vector<Tensor> inputs;
   };
-  Replay replay() const;
+  Replay replay();
 
   // The hash of a shard's gradient and loss in the next step, as in StepEvent::shards. Does not
   // make the step. Throws kInvalidArgument if there is no such shard, or only one shard.
@@ -173,9 +174,12 @@ class Trainer {
   void check() const;
   std::int64_t epochs_done(std::int64_t step) const;
   std::int64_t examples_of_update() const;
-  Update update(float rate, const Wishes& wishes);
+  // How far the micro-batches of an update are run.
+  enum class Until : std::uint8_t { kEnd, kNonFinite };
+  Update update(float rate, const Wishes& wishes, Until until = Until::kEnd);
   Update sharded_update(float rate, const Wishes& wishes);
-  float* gradient_of_shard(std::int64_t shard, const Update& update);
+  float* gradient_of_shard(std::int64_t shard, const Update& update, Until until = Until::kEnd);
+  bool is_finite(const float* gradient) const;
   std::uint64_t hash_of_gradient(const float* gradient) const;
   std::optional<Feeder::Piece> next_piece();
   void run(Part part, Update& result);
@@ -183,8 +187,12 @@ class Trainer {
   Key key_of(std::int64_t micro_batch) const;
   EpochEvent end_epoch();
   void compare(EpochEvent& epoch);
+  bool has_lost_best() const;
   void start_feeder();
+  void feed_shard(std::int64_t shard);
   void feed(Feeder::Pieces pieces);
+  void forget_last_step();
+  Replay replay_of_last_run() const;
   std::vector<const void*> model_pointers() const;
 
   Problem problem_;

@@ -38,18 +38,23 @@ struct Layer {
   Value x, weight, bias;  // the bias may be no Value
 };
 
+// A weight as it is computed with: bf16 is for storage.
+Value computed(const Value& weight, const Value& x) {
+  return weight.dtype() == x.dtype() ? weight : cast(weight, x.dtype());
+}
+
 Layer behind_linear(const Layer& first, std::span<const Value> second) {
   const Value& weight = second[1];
   Value bias = second.size() == 3 ? second[2] : Value();
   if (first.bias) bias = linear(first.bias, weight, bias);
-  return {"", first.x, matmul(weight, first.weight), bias};
+  return {"", first.x, matmul(computed(weight, first.x), computed(first.weight, first.x)), bias};
 }
 
 Layer behind_norm(const Layer& first, std::span<const Value> norm, double eps) {
   const Value scale = norm[1] * (1.0 / sqrt(norm[4] + eps));
   const Value centered = first.bias ? first.bias - norm[3] : -norm[3];
   const Value by_row = reshape(scale, {scale.shape()[0], 1});
-  return {"", first.x, first.weight * by_row, centered * scale + norm[2]};
+  return {"", first.x, computed(first.weight, first.x) * by_row, centered * scale + norm[2]};
 }
 
 class Collapse {

@@ -70,8 +70,12 @@ struct Writer {
     const Dtype dtype = value.dtype();
     const bool integer = dtype == Dtype::kI32 || dtype == Dtype::kI64;
     if (!integer) expect_floating();
-    if (integer && !(std::abs(set.number) <= 0x1p31 && set.number == std::trunc(set.number)))
-      refuse_dtype();
+    if (integer &&
+        !(set.number >= -0x1p31 && set.number < 0x1p31 && set.number == std::trunc(set.number)))
+      throw Error(
+          ErrorCode::kDtype,
+          fmt::format("edit of {}: expected an integer of 32 bits for a value of type {}, got {}",
+                      edit.at, to_string(value.type()), set.number));
     return broadcast(constant(builder, set.number, dtype), value.shape());
   }
   Value operator()(const Edit::Scale& scale) const {

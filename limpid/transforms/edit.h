@@ -54,8 +54,8 @@ struct Edited {
 // Applies the edits in order. Inputs and outputs stay. Values that do not depend on an edit keep
 // their bits. Gradients pass through scale, add and noise, and stop at set and patch. Throws
 // kNotFound for an unknown value, kShape for indices out of range or a patch of another shape,
-// kDtype for a change that the dtype does not support: integers can be set and patched; 16-bit
-// formats and booleans can only be patched.
+// kDtype for a change that the dtype does not support: integers can be set, to integers of 32 bits,
+// and patched; 16-bit formats and booleans can only be patched.
 Edited edit(const Function& function, std::span<const Edit> edits);
 inline Edited edit(const Function& function, std::initializer_list<Edit> edits) {
   return edit(function, std::span<const Edit>(edits.begin(), edits.size()));
@@ -64,7 +64,7 @@ inline Edited edit(const Function& function, std::initializer_list<Edit> edits) 
 // "%3[5] = 0", "%3 *= 2", "%x[0, -1] += 0.5", "%3 += noise(0.1, 7)"; an index is that of
 // Edit::index. Throws kParse for other text.
 Edit parse_edit(std::string_view text);
-// The text that parse_edit reads back; for a patch "%3 = patch", which it does not read.
+// The text that parse_edit reads back; not for a patch, "%3 = patch", and names in quotes.
 std::string to_text(const Edit& edit);
 
 // The value with a name such as "%3" or "%x". Throws kNotFound.

@@ -88,7 +88,15 @@ class Reverse {
         values_(values),
         recompute_(f, values, options.recompute),
         depends_(dependents(f, wrt)),
-        cotangents_(f.types().size()) {}
+        cotangents_(f.types().size()),
+        matters_(f.types().size(), false),
+        cut_by_(f.types().size(), nullptr) {}
+
+  // The cotangent of an output. One that is no number has none: it is not read.
+  void begin(ValueId id, const Value& cotangent) {
+    matters_[static_cast<std::size_t>(id)] = true;
+    if (is_floating(cotangent.dtype())) add(id, cotangent);
+  }
 
   void add(ValueId id, const Value& cotangent) {
     Value& sum = cotangents_[static_cast<std::size_t>(id)];
@@ -101,10 +109,17 @@ class Reverse {
     for (auto node = order.rbegin(); node != order.rend(); ++node) step(builder, f_.nodes()[*node]);
   }
 
-  // The gradient of one input; zeros if the outputs do not depend on it.
+  // The gradient of one input; zeros if the outputs do not depend on it, or only through what is
+  // constant to gradients. Throws if they depend on it only through an op without a derivative.
   Value gradient_of(std::size_t input) const {
     if (cotangents_[input]) return cotangents_[input];
-    check_not_cut(input);
+    if (const Node* node = cut_by_[input]) {
+      const Call call{*node->op, {}, {}, node->attributes, node->scope};
+      throw Error(
+          ErrorCode::kNoGradient,
+          fmt::format("{}: has no gradient, and input '{}' affects the result only through it: {}",
+                      where(call), f_.inputs()[input].name, node->op->gradient.none_because));
+    }
     return number_like(values_[input], 0);
   }
 
@@ -113,37 +128,34 @@ class Reverse {
     const std::size_t first = static_cast<std::size_t>(node.first_output);
     const std::size_t count = f_.output_count(node);
     bool reached = false;
-    for (std::size_t r = 0; r < count; ++r) reached |= static_cast<bool>(cotangents_[first + r]);
-    if (!reached || !depends_[first]) return;
-    if (!node.op->gradient.rule)
-      return;  // no_gradient: gradient_of() explains a path that ends here
-    const std::span<const Value> values = recompute_.values_for(builder, node);
-    const Builder::Scope scope(builder, node.scope);
-    std::vector<Value> inputs;
-    for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
-    const std::vector<Value> result = node.op->gradient.rule(
-        {inputs, values.subspan(first, count),
-         std::span<const Value>(cotangents_).subspan(first, count), node.attributes});
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (result[i] && depends_[static_cast<std::size_t>(node.inputs[i])])
-        add(node.inputs[i], result[i]);
-  }
-
-  // Throws if an output depends on the input but no cotangent reached it: some op in between has no
-  // derivative.
-  void check_not_cut(std::size_t input) const {
-    const std::vector<bool> depends = dependents(f_, {input});
-    bool any = false;
-    for (const Output& o : f_.outputs()) any = any || depends[static_cast<std::size_t>(o.value)];
-    if (!any) return;
-    for (const Node& node : f_.nodes()) {
-      if (node.op->gradient.none_because.empty()) continue;
-      if (!depends[static_cast<std::size_t>(node.first_output)]) continue;
-      const Call call{*node.op, {}, {}, node.attributes, node.scope};
-      throw Error(
-          ErrorCode::kNoGradient,
-          fmt::format("{}: has no gradient, and input '{}' affects the result only through it: {}",
-                      where(call), f_.inputs()[input].name, node.op->gradient.none_because));
+    bool matters = false;
+    const Node* cut_by = node.op->gradient.rule ? nullptr : &node;
+    for (std::size_t r = first; r < first + count; ++r) {
+      reached = reached || cotangents_[r];
+      matters = matters || matters_[r];
+      if (!cut_by) cut_by = cut_by_[r];
+    }
+    if (!matters || !depends_[first]) return;
+    std::vector<Value> result(node.inputs.size());
+    if (reached && node.op->gradient.rule) {
+      const std::span<const Value> values = recompute_.values_for(builder, node);
+      const Builder::Scope scope(builder, node.scope);
+      std::vector<Value> inputs;
+      for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+      result = node.op->gradient.rule({inputs, values.subspan(first, count),
+                                       std::span<const Value>(cotangents_).subspan(first, count),
+                                       node.attributes});
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto id = static_cast<std::size_t>(node.inputs[i]);
+      if (!depends_[id]) continue;
+      if (result[i]) add(node.inputs[i], result[i]);
+      // A rule that was asked and gives a number no cotangent says that it is a constant.
+      const bool constant =
+          reached && node.op->gradient.rule && !result[i] && is_floating(f_.types()[id].dtype);
+      if (constant) continue;
+      matters_[id] = true;
+      if (!cut_by_[id]) cut_by_[id] = cut_by;
     }
   }
 
@@ -152,6 +164,10 @@ class Reverse {
   Recompute recompute_;
   std::vector<bool> depends_;
   std::vector<Value> cotangents_;
+  // Of each value: whether the outputs depend on it by more than constants, and an op without a
+  // derivative in between, if there is one.
+  std::vector<bool> matters_;
+  std::vector<const Node*> cut_by_;
 };
 
 void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt) {
@@ -192,8 +208,7 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
   if (!with_cotangents) seeds.push_back(number_like(outputs[0], 1));
 
   Reverse reverse(f, values, wrt, options);
-  for (std::size_t o = 0; o < seeds.size(); ++o)
-    if (differentiable(seeds[o].dtype())) reverse.add(f.outputs()[o].value, seeds[o]);
+  for (std::size_t o = 0; o < seeds.size(); ++o) reverse.begin(f.outputs()[o].value, seeds[o]);
   reverse.run(builder);
 
   std::vector<Value> results;

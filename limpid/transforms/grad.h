@@ -30,9 +30,10 @@ struct GradOptions {
 // The vector-Jacobian product. Inputs: those of f, then a cotangent of each output, with its type,
 // named "cotangent.0", ... ("cotangent." is repeated if the name is taken). Outputs: those of f,
 // then the cotangent of each input in `wrt`, with its type, named "grad.<input>". It is zero if the
-// outputs do not depend on the input. Throws kNotFound for an unknown input; kNoGradient, naming op
-// and layer, if the outputs depend on an input only through ops without a derivative; kDtype if an
-// input in `wrt` or an output is not f32 or f64.
+// outputs do not depend on the input, or only by values that are constant to gradients
+// (stop_gradient). The cotangent of an output that is no floating-point number is not read. Throws
+// kNotFound for an unknown input; kNoGradient, naming op and layer, if the outputs depend on an
+// input only through ops without a derivative; kDtype if an input in `wrt` is not f32 or f64.
 Function vjp(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 // The value and the gradient of f's first output, the loss, which must be an f32 or f64 scalar.

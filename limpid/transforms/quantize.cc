@@ -113,6 +113,10 @@ class Quantize {
     const Tensor* value = params_.find(input.name);
     const std::optional<Layout> layout = layout_of(f_, id);
     if (!value || !layout || !can_be_narrow(input, *layout)) return;
+    if (!(value->type() == input.type))
+      throw Error(value->dtype() == input.type.dtype ? ErrorCode::kShape : ErrorCode::kDtype,
+                  fmt::format("quantize of '{}': input '{}': expected {}, got {}", f_.name(),
+                              input.name, to_string(input.type), to_string(value->type())));
     Weight weight = narrowed(*value, *layout, options_.to);
     if (weight.scale) check_scales(input.name, *weight.scale);
     result_.done.push_back(fmt::format("{}: {} became {}{}", input.name, to_string(input.type),

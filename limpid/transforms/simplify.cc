@@ -34,7 +34,8 @@ std::vector<bool> needed_values(const Function& f) {
 // compared exactly. Large tensors are distinguished only by type and address, which keeps this
 // linear.
 std::string bucket(const Node& node, std::span<const Value> inputs) {
-  std::string key(node.op->name);
+  // Not its name: all ops that a program defines have the same.
+  std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(node.op));
   for (const Value& v : inputs) key += "," + std::to_string(v.id());
   for (const auto& [name, value] : node.attributes) {
     key += ";" + name + "=" + attribute_text(value, {.max_elements = 16});

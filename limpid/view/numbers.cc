@@ -107,9 +107,9 @@ void check_box(const Tensor& tensor, const Box& box) {
 Json number_json(double number, Dtype dtype) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
-  if (dtype == Dtype::kF64 || dtype == Dtype::kF32) {
-    return dtype == Dtype::kF64 ? number : as_printed(static_cast<float>(number));
-  }
+  if (dtype == Dtype::kF32) return as_printed(static_cast<float>(number));
+  if (dtype == Dtype::kBf16) return as_printed(to_bf16(number));
+  if (dtype == Dtype::kF16) return as_printed(to_f16(number));
   return number;
 }
 

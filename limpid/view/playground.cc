@@ -9,9 +9,11 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <random>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/tensor.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/emit/emit.h"
 #include "limpid/formats/file.h"
@@ -21,6 +23,7 @@
 #include "limpid/train/evaluator.h"
 #include "limpid/train/run_setup.h"
 #include "limpid/transforms/vmap.h"
+#include "limpid/view/for_shell.h"
 #include "limpid/view/temporary.h"
 
 namespace limpid::view {
@@ -72,20 +75,31 @@ std::string spec_of(const PlayConfig& c, const std::string& file) {
   return spec;
 }
 
-std::string state_text(std::uint64_t game, std::int64_t step) {
-  return fmt::format("p{}@{}", game, step);
+// Two kinds of trainings have names: one that its configuration tells, in every process, and one
+// whose weights were set, which no other has.
+std::string name_of(const PlayConfig& c) {
+  const std::string text =
+      train::to_text(train_config_of(c, spec_of(c, "data.csv"))) + "\n" + c.csv;
+  return fmt::format("p{:016x}", hash(std::as_bytes(std::span(text))));
+}
+std::string new_name() {
+  std::random_device device;
+  return fmt::format("w{:08x}{:08x}", device(), device());
 }
 
-// The game and step of a state; nullopt for any other text.
-std::optional<std::pair<std::uint64_t, std::int64_t>> read_state(std::string_view text) {
-  std::uint64_t game = 0;
+// A state is the name of a training and the steps done; nullopt for any other text.
+struct State {
+  std::string_view name;
   std::int64_t step = 0;
+};
+std::optional<State> read_state(std::string_view text) {
   const std::size_t at = text.find('@');
-  if (text.empty() || text.front() != 'p' || at == std::string_view::npos) return {};
-  const auto first = std::from_chars(text.data() + 1, text.data() + at, game);
-  const auto second = std::from_chars(text.data() + at + 1, text.data() + text.size(), step);
-  if (first.ptr != text.data() + at || second.ptr != text.data() + text.size()) return {};
-  return std::pair{game, step};
+  if (at == std::string_view::npos) return {};
+  State state{.name = text.substr(0, at)};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + at + 1, end, state.step);
+  if (read.ec != std::errc{} || read.ptr != end || state.step < 0) return {};
+  return state;
 }
 
 // The range of a column, and a margin.
@@ -125,8 +139,11 @@ train::TrainConfig train_config_of(const PlayConfig& c, const std::string& spec)
 
 class Playground::Game {
  public:
-  Game(std::uint64_t number, const PlayConfig& config)
-      : number_(number), config_(config), setup_(make_setup(config)), trainer_(make_trainer()) {
+  explicit Game(const PlayConfig& config)
+      : name_(name_of(config)),
+        config_(config),
+        setup_(make_setup(config)),
+        trainer_(make_trainer()) {
     if (setup_.data.train.size() > 2 * kMostPlayRows)
       refuse_play(fmt::format("expected at most {1} rows, got {0}", setup_.data.train.size(),
                               2 * kMostPlayRows));
@@ -137,12 +154,11 @@ class Playground::Game {
       refuse_play(fmt::format("expected data with one or two features, got {}", features));
   }
 
-  std::uint64_t number() const { return number_; }
   const PlayConfig& config() const { return config_; }
   std::int64_t step() const { return trainer_->steps_done(); }
   // Whether a command can repeat it.
-  bool is_pure() const { return pure_; }
-  std::string state() const { return state_text(number_, step()); }
+  bool is_pure() const { return name_ == name_of(config_); }
+  std::string state() const { return fmt::format("{}@{}", name_, step()); }
 
   void go(std::int64_t steps) {
     for (std::int64_t i = 0; i < steps && trainer_->ending() == train::Ending::kNone; ++i)
@@ -156,22 +172,28 @@ class Playground::Game {
       if (const Tensor* own = state.params.find(name); own && own->type() == tensor.type())
         state.params.set(name, tensor);
     trainer_->restore(state);
-    pure_ = false;
+    name_ = new_name();
   }
-  void move(const MovedWeight& moved) {
+  // Sets weights by hand: all of these, or none if one does not exist.
+  void move(const std::vector<MovedWeight>& all) {
     const Params params = this->params();
-    const Tensor& tensor = params.at(moved.at);
-    if (tensor.dtype() != Dtype::kF32 || moved.index.size() != tensor.shape().rank())
-      refuse_play(fmt::format("{} has no such weight", moved.at));
-    std::int64_t at = 0;
-    for (std::size_t d = 0; d < moved.index.size(); ++d) {
-      if (moved.index[d] < 0 || moved.index[d] >= tensor.shape()[d])
+    Params changed;
+    for (const MovedWeight& moved : all) {
+      const Tensor* const before = changed.find(moved.at);
+      const Tensor tensor = before ? *before : params.at(moved.at);
+      if (tensor.dtype() != Dtype::kF32 || moved.index.size() != tensor.shape().rank())
         refuse_play(fmt::format("{} has no such weight", moved.at));
-      at = at * tensor.shape()[d] + moved.index[d];
+      std::int64_t at = 0;
+      for (std::size_t d = 0; d < moved.index.size(); ++d) {
+        if (moved.index[d] < 0 || moved.index[d] >= tensor.shape()[d])
+          refuse_play(fmt::format("{} has no such weight", moved.at));
+        at = at * tensor.shape()[d] + moved.index[d];
+      }
+      std::vector<float> values(tensor.values<float>().begin(), tensor.values<float>().end());
+      values[static_cast<std::size_t>(at)] = static_cast<float>(moved.set);
+      changed.set(moved.at, Tensor::from<float>(tensor.shape(), values));
     }
-    std::vector<float> values(tensor.values<float>().begin(), tensor.values<float>().end());
-    values[static_cast<std::size_t>(at)] = static_cast<float>(moved.set);
-    set({{moved.at, Tensor::from<float>(tensor.shape(), values)}});
+    if (changed.size() > 0) set(changed);
   }
 
   Params params() const { return trainer_->model(); }
@@ -321,43 +343,40 @@ class Playground::Game {
     return plans_.back();
   }
 
-  std::uint64_t number_;
+  std::string name_;
   PlayConfig config_;
   train::RunSetup setup_;
   Split unwatched_;
   std::unique_ptr<train::Trainer> trainer_;
   std::unique_ptr<train::Evaluator> train_, test_;
   std::list<Plan> plans_;
-  bool pure_ = true;
 };
 
 Playground::Playground() = default;
 Playground::~Playground() = default;
 
-// The training at a state: kept, continued to it, or computed again. Needs the lock.
+// The training at a state: kept, or computed again. Needs the lock.
 std::shared_ptr<Playground::Game> Playground::game(const PlayConfig& config,
                                                    const std::string& state) {
   constexpr std::size_t kMostGames = 8;
+  constexpr std::int64_t kMostAgain = 200'000;
   check_play(config);
   const auto asked = read_state(state);
   if (!state.empty() && !asked) refuse_play(fmt::format("{} is not a state", in_quotes(state)));
-  std::shared_ptr<Game> before;
-  for (auto at = games_.begin(); asked && at != games_.end(); ++at)
-    if ((*at)->number() == asked->first) {
-      games_.splice(games_.begin(), games_, at);
-      before = games_.front();
-      break;
-    }
-  if (before && before->config() == config && before->step() == asked->second) return before;
-  auto fresh = std::make_shared<Game>(next_++, config);
-  const bool same = before ? before->config() == config : true;
-  if (before && !same) {
+  const auto before = std::find_if(games_.begin(), games_.end(),
+                                   [&](const auto& kept) { return kept->state() == state; });
+  if (before != games_.end()) {
+    games_.splice(games_.begin(), games_, before);
+    if ((*before)->config() == config) return *before;
+  } else if (asked && (asked->name != name_of(config) || asked->step > kMostAgain)) {
+    refuse_play("the training is no longer stored: start again");
+  }
+  auto fresh = std::make_shared<Game>(config);
+  if (before != games_.end()) {
     // Another rate or network: it continues with the weights that fit.
-    fresh->set(before->params());
+    fresh->set((*before)->params());
   } else if (asked) {
-    constexpr std::int64_t kMostAgain = 200'000;
-    if (asked->second > kMostAgain) refuse_play("the training is no longer stored: start again");
-    fresh->go(asked->second);
+    fresh->go(asked->step);
   }
   games_.push_front(fresh);
   if (games_.size() > kMostGames) games_.pop_back();
@@ -372,7 +391,7 @@ Played Playground::play(const PlayRequest& request) {
   if (request.box && request.box->size() != 4) refuse_play("expected a box of four numbers");
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Game> now = game(request.config, request.state);
-  for (const MovedWeight& moved : request.moved) now->move(moved);
+  now->move(request.moved);
   now->go(request.steps);
   Played played;
   now->tell(played);
@@ -382,7 +401,7 @@ Played Playground::play(const PlayRequest& request) {
 
 PlayPoints Playground::points(const PlayConfig& config) {
   check_play(config);
-  const Game game(0, config);
+  const Game game(config);
   const Split& data = game.setup().data;
   const Dataset& test = data.test.size() > 0 ? data.test : data.validation;
   return {data.train.inputs,
@@ -407,7 +426,7 @@ PlayExport Playground::take_away(const PlayConfig& config, const std::string& st
     take.command = fmt::format(
         "limpid train --data {}{} --activation {} --optimizer {} --lr {} --schedule constant "
         "--warmup 0 --dropout {}{} --batch {} --seed {} --steps {} --out play",
-        spec_of(config, "data.csv"),
+        for_shell_if_needed(spec_of(config, "data.csv")),
         hidden.empty() ? std::string(" --hidden none")
                        : fmt::format(" --hidden {}", fmt::join(hidden, ",")),
         config.activation, config.optimizer, config.rate, config.dropout,

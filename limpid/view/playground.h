@@ -63,7 +63,7 @@ struct PlaySurface {
 };
 
 struct Played {
-  std::string state = {};
+  std::string state = {};  // names this network
   std::int64_t step = 0;
   double loss = 0, test_loss = 0;  // over the whole training set and test set
   std::optional<double> accuracy = {}, test_accuracy = {};
@@ -89,7 +89,8 @@ struct PlayExport {
   std::string csv = {};               // the table as "data.csv", for the command
 };
 
-// The active trainings of a session. A training that was dropped is recomputed.
+// The active trainings of a session. A state names one network. A training that was dropped is
+// recomputed from its configuration, unless weights were set in it.
 class Playground {
  public:
   Playground();
@@ -97,8 +98,9 @@ class Playground {
   Playground(const Playground&) = delete;
   Playground& operator=(const Playground&) = delete;
 
-  // Throws kInvalidArgument for inconsistent requests, and beyond the limits: 6 hidden layers of 64
-  // units, 5,000 rows, 1,000 steps per request, a grid of 128.
+  // Throws kInvalidArgument for inconsistent requests, for a state that is neither kept nor can be
+  // recomputed, and beyond the limits: 6 hidden layers of 64 units, 5,000 rows, 1,000 steps per
+  // request, a grid of 128.
   Played play(const PlayRequest& request);
   PlayPoints points(const PlayConfig& config);
   // Exports the network at `state`, or after `steps` steps if `state` is empty.
@@ -110,7 +112,6 @@ class Playground {
   std::shared_ptr<Game> game(const PlayConfig& config, const std::string& state);
 
   std::mutex mutex_;
-  std::uint64_t next_ = 0;
   std::list<std::shared_ptr<Game>> games_;  // the most recent ones, newest first
 };
 

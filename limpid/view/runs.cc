@@ -38,6 +38,13 @@ std::optional<std::pair<ino_t, std::int64_t>> file_now(const fs::path& path) {
   return std::pair{found.st_ino, static_cast<std::int64_t>(found.st_size)};
 }
 
+// Identifies the content of a file that is replaced as a whole; empty if there is none.
+std::string stamp_of(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return "";
+  return fmt::format("{}:{}.{}", found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+}
+
 // Bytes [from, to) of a file; fewer if it became shorter.
 std::string part_of_file(const fs::path& path, std::int64_t from, std::int64_t to) {
   std::ifstream file(path, std::ios::binary);
@@ -268,13 +275,25 @@ class Runs::Replayed {
  public:
   Replayed(const train::TrainConfig& config, ThreadPool& pool)
       : setup_(config, train::load_data(config)),
-        trainer_(setup_.problem, setup_.data, train::options_of(setup_.config, setup_.data),
-                 &pool) {
+        trainer_(setup_.problem, setup_.data, train::options_of(setup_.config, setup_.data), &pool),
+        data_hash_(setup_.data_hash(&pool)) {
     keep(trainer_.state());
   }
 
   std::int64_t steps() const { return trainer_.steps(); }
-  // The state in a checkpoint; skipped if it belongs to another run.
+  // Whether a checkpoint belongs to the run. Since then the run may have become longer or shorter,
+  // as Run::resume() allows.
+  bool owns(const train::Checkpoint& checkpoint) const {
+    const std::string& run = checkpoint.run;
+    train::TrainConfig config =
+        train::parse_train_config(run.substr(0, run.rfind("\ndata ")), "checkpoint");
+    if (run != train::identity_of(config, data_hash_)) return false;
+    config.epochs = setup_.config.epochs;
+    config.steps = setup_.config.steps;
+    config.patience = setup_.config.patience;
+    return train::to_text(config) == train::to_text(setup_.config);
+  }
+  // A state of the run; skipped if it does not fit.
   void offer(const train::TrainState& state) {
     try {
       trainer_.restore(state);
@@ -329,6 +348,7 @@ class Runs::Replayed {
 
   train::RunSetup setup_;
   train::Trainer trainer_;
+  std::uint64_t data_hash_;
   std::map<std::int64_t, train::TrainState> states_;
 };
 
@@ -337,7 +357,6 @@ class Runs::Replayed {
 struct Runs::Entry {
   std::string id;
   train::RunFolder folder;
-  std::string data;
 
   // If the run trains in this process:
   std::unique_ptr<train::Run> run = {};
@@ -355,17 +374,35 @@ struct Runs::Entry {
 
   std::atomic<std::int64_t> steps = -1;  // of the run; -1 if unknown
   std::mutex action_mutex = {};
+
+  // Of the configuration with this stamp. Another process may start the run anew or make it longer.
+  std::mutex data_mutex = {};
+  std::string data_stamp = {}, data = {};
   std::mutex replay_mutex = {};
+  std::string replay_stamp = {};
   std::unique_ptr<Replayed> replayed = {};
 
   Entry(std::string id_of, fs::path path) : id(std::move(id_of)), folder(std::move(path)) {}
   void join() {
     if (thread.joinable()) thread.join();
-    run.reset();
   }
   std::string error_now() {
     const std::lock_guard lock(error_mutex);
     return error;
+  }
+  std::string data_now() {
+    const std::lock_guard lock(data_mutex);
+    const std::string stamp = stamp_of(folder.config());
+    if (stamp == data_stamp) return data;
+    // At first it may be known: of a run that was started here.
+    if (!data_stamp.empty() && !running) steps = -1;
+    data_stamp = stamp;
+    try {
+      data = folder.read_config().data.value_or("digits");
+    } catch (const Error&) {  // a log can be shown without a configuration
+      data.clear();
+    }
+    return data;
   }
 };
 
@@ -389,10 +426,6 @@ std::string Runs::add(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(entry->folder.config(), ignored) && !fs::exists(entry->folder.log(), ignored))
     throw Error(ErrorCode::kNotFound, fmt::format("{} is not a run", in_quotes(folder.string())));
-  try {
-    entry->data = entry->folder.read_config().data.value_or("digits");
-  } catch (const Error&) {  // a log can be shown without a configuration
-  }
   entries_.push_back(std::move(entry));
   return entries_.back()->id;
 }
@@ -410,7 +443,7 @@ bool Runs::has(std::string_view id) const {
 }
 
 fs::path Runs::folder(std::string_view id) const { return entry(id).folder.path(); }
-std::string Runs::data(std::string_view id) const { return entry(id).data; }
+std::string Runs::data(std::string_view id) const { return entry(id).data_now(); }
 
 RunState Runs::state(std::string_view id) const {
   const Entry& e = entry(id);
@@ -425,7 +458,7 @@ Json Runs::info(std::string_view id) const {
   Entry& e = entry(id);
   std::error_code ignored;
   const RunState now = state(id);
-  const std::string error = e.error_now();
+  const std::string error = e.error_now(), data = e.data_now();
   return {{"id", e.id},
           {"name", e.folder.path().filename().string()},
           {"path", e.folder.path().string()},
@@ -434,7 +467,7 @@ Json Runs::info(std::string_view id) const {
           {"report", fs::exists(e.folder.report(), ignored)},
           {"step", last_step(e.folder.log())},
           {"steps", e.steps < 0 ? Json() : Json(e.steps.load())},
-          {"data", e.data},
+          {"data", data},
           {"task", task_of(e.folder.log())},
           {"error", error.empty() ? Json() : Json(error)}};
 }
@@ -571,15 +604,24 @@ void Runs::train(Entry& e) {
     const std::lock_guard lock(e.error_mutex);
     e.error.clear();
   }
-  e.thread = std::thread([&e] {
-    try {
-      e.run->train([&e] { return e.stop.load(); });
-    } catch (const std::exception& thrown) {
-      const std::lock_guard lock(e.error_mutex);
-      e.error = thrown.what();
-    }
+  const auto end = [&e] {
+    e.run.reset();  // and with it the lock of the folder: another process may resume the run
     e.running = false;
-  });
+  };
+  try {
+    e.thread = std::thread([&e, end] {
+      try {
+        e.run->train([&e] { return e.stop.load(); });
+      } catch (const std::exception& thrown) {
+        const std::lock_guard lock(e.error_mutex);
+        e.error = thrown.what();
+      }
+      end();
+    });
+  } catch (...) {  // the system has no thread for it
+    end();
+    throw;
+  }
 }
 
 std::string Runs::start(const std::string& run_name, const Json& config) {
@@ -640,11 +682,6 @@ void Runs::act(std::string_view id, Action action) {
       train::RunOptions{.folder = e.folder.path(), .pool = nullptr, .command = {"limpid", "view"}});
   run->resume();  // other data, or a process that trains it: the answer says so
   e.run = std::move(run);
-  {
-    // The run may have become longer meanwhile.
-    const std::lock_guard replay(e.replay_mutex);
-    e.replayed.reset();
-  }
   train(e);
 }
 
@@ -654,14 +691,19 @@ StepAgain Runs::at(std::string_view id, std::int64_t step) {
   Entry& e = entry(id);
   const auto began = std::chrono::steady_clock::now();
   const std::lock_guard lock(e.replay_mutex);
-  std::error_code ignored;
+  const std::string data = e.data_now();
+  if (const std::string stamp = stamp_of(e.folder.config()); stamp != e.replay_stamp) {
+    e.replayed.reset();
+    e.replay_stamp = stamp;
+  }
   if (!e.replayed) e.replayed = std::make_unique<Replayed>(e.folder.read_config(), session_.pool());
   std::optional<train::TrainState> saved;
   if (e.folder.has_checkpoint()) {
     try {
-      saved = train::load_checkpoint(e.folder.checkpoint()).state;
+      train::Checkpoint checkpoint = train::load_checkpoint(e.folder.checkpoint());
+      if (e.replayed->owns(checkpoint)) saved = std::move(checkpoint.state);
       // A state to verify is computed from an earlier one.
-      if (saved->step != step) e.replayed->offer(*saved);
+      if (saved && saved->step != step) e.replayed->offer(*saved);
     } catch (const Error&) {  // then it is computed from the start
     }
   }
@@ -687,7 +729,7 @@ StepAgain Runs::at(std::string_view id, std::int64_t step) {
       .id = fmt::format("{}@{}", e.id, step),
       .name = fmt::format("{} after {} steps", e.folder.path().filename().string(), step),
       .origin = Origin::kStep,
-      .data = e.data};
+      .data = data};
   open.model = e.replayed->model();
   again.model = session_.add(std::move(open));
   again.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

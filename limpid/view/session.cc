@@ -253,7 +253,8 @@ std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const s
   if (part != "train" && part != "validation" && part != "test")
     throw Error(ErrorCode::kNotFound,
                 fmt::format("part: expected train, validation or test, got {}", in_quotes(part)));
-  const std::string key = fmt::format("{}\n{}\n{}", model.id, part, spec);
+  // A run that was started anew has another model of the same id.
+  const std::string key = fmt::format("{}\n{:016x}\n{}\n{}", model.id, model.hash, part, spec);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = data_.find(key); found != data_.end()) return found->second;

@@ -6,22 +6,11 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/text.h"
+#include "limpid/view/for_shell.h"
 #include "limpid/view/runs.h"
 
 namespace limpid::view {
 namespace {
-
-// Quotes a text for a shell.
-std::string for_shell(std::string_view text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      result += "'\\''";
-    else
-      result += c;
-  }
-  return result + "'";
-}
 
 // Quotes a text for C++.
 std::string literal(std::string_view text) {
@@ -143,6 +132,7 @@ std::shared_ptr<const OpenModel> keep(Session& session, const Subject& subject,
   variant.model = open->model;
   variant.model.function = edited_of(session, of_model).function;
   variant.data = open->data;
+  variant.has_function = open->has_function;
   return session.add(std::move(variant));
 }
 

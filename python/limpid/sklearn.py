@@ -27,6 +27,14 @@ from ._transforms import compile
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
 
+def _mean_and_scale(x: Any) -> tuple[Any, Any]:
+    """The mean and the standard deviation of each column; 1 instead of the deviation of a constant column."""
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    # The mean of n equal numbers may differ from them by the rounding of n sums.
+    rounding = len(x) * np.finfo(np.float64).eps * np.abs(mean)
+    return mean, np.where(deviation > rounding, deviation, 1.0)
+
+
 class _Mlp(BaseEstimator):  # type: ignore[misc]
     """What both have: standardised features, an Mlp, Adam, and a cosine schedule."""
 
@@ -72,9 +80,7 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
             value = getattr(self, name)
             if not isinstance(value, kind) or (kind is numbers.Integral and value < 1):
                 raise ValueError(f"{name}: expected {what}, got {value!r}")
-        self.mean_ = X.mean(axis=0)
-        deviation = X.std(axis=0)
-        self.scale_ = np.where(deviation > 0, deviation, 1.0)
+        self.mean_, self.scale_ = _mean_and_scale(X)
         x = self._scaled(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         net, key = self._net(), Key(seed)
@@ -180,9 +186,7 @@ class MLPRegressor(RegressorMixin, _Mlp):  # type: ignore[misc]
         self.n_features_in_ = X.shape[1]
         self.n_outputs_ = targets.shape[1]
         self._flat = np.ndim(y) == 1
-        self.target_mean_ = targets.mean(axis=0)
-        deviation = targets.std(axis=0)
-        self.target_scale_ = np.where(deviation > 0, deviation, 1.0)
+        self.target_mean_, self.target_scale_ = _mean_and_scale(targets)
         self._train(X, ((targets - self.target_mean_) / self.target_scale_).astype(np.float32))
         return self
 

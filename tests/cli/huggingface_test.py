@@ -1,5 +1,6 @@
 """GPT-2s and Llamas in Hugging Face's folders: run, traced, and made into other formats."""
 
+import itertools
 import json
 import pathlib
 import random
@@ -104,9 +105,11 @@ class HuggingFace(tool.ToolTest):
         self.assertEqual(self.document("run", back, *prompt), self.document("run", folder, *prompt))
 
     def test_what_a_folder_has_no_place_for_is_said(self):
-        model, to = self.folder / "m.safetensors", f"{self.folder}/to/"
+        model = self.folder / "m.safetensors"
+        folders = (f"{self.folder}/to{i}/" for i in itertools.count())
 
         def lost(source, config=None):
+            to = next(folders)
             self.output("convert", source, model)
             header, data = tool.parts_of(model.read_bytes())
             before = json.loads(header["__metadata__"]["limpid.config"])
@@ -128,6 +131,9 @@ class HuggingFace(tool.ToolTest):
                          "the class names")
         self.assertEqual(lost(folder, {"data": {"task": "regression", "target_names": ["y"]}}), "the column names")
         self.assertEqual(lost(folder, {"data": {"task": "next_token", "tokenizer": {"kind": "bytes"}}}), "the tokenizer")
+        # Nor beside the tokenizer of another model.
+        self.assertIn("has another tokenizer, 'vocab.json', which would be read with the model",
+                      self.error(1, "convert", model, f"{folder}/"))
 
     def test_a_tokenizer_that_is_not_supported_is_missed_by_prompts_alone(self):
         folder = self.gpt2()

@@ -39,6 +39,17 @@ class Runs(tool.ToolTest):
         self.assertEqual(self.names("--sort", "metric"), [*by_metric, "c"])
         self.error(2, "runs", self.runs, "--sort", "beauty")
 
+    def test_a_run_of_nan_comes_last(self):
+        def spoil(events):
+            for event in events:
+                if event["event"] == "epoch":
+                    event["validation"] |= {"loss": "nan", "accuracy": "nan"}
+            return events
+
+        self.change_log("b", spoil)
+        for key in ("loss", "metric"):
+            self.assertEqual(self.names("--sort", key)[0], "deep/a")
+
     def change_log(self, name, change):
         """Replaces the events of a run's log by what change() makes of them."""
         log = self.runs / name / "log.jsonl"

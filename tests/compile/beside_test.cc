@@ -82,6 +82,34 @@ TEST(Beside, ProductsOfProductsDoNot) {
   EXPECT_EQ(count(executable.plan(), "& "), 0u) << executable.plan();
 }
 
+// On AVX-512 pieces of bf16 and i8 are other columns than those of f32: what reads both lane by
+// lane waits for the first.
+TEST(Beside, ProductsOfWeightsOfTwoDtypesHaveTheirOwnPieces) {
+  constexpr std::int64_t kColumns = 96;
+  const Type weight{Dtype::kF32, {kColumns, kWidth}};
+  ThreadPool pool({.threads = 2});
+  CompileOptions options;
+  options.nanoseconds_worth_sharing = 0;
+  for (const Dtype narrow : {Dtype::kBf16, Dtype::kI8}) {
+    const Function f = trace(
+        "gated", {{"x", {Dtype::kF32, {1, kWidth}}}, {"a", weight}, {"b", weight}},
+        [](auto in) { return std::vector<Value>{linear(in[0], in[1]) * linear(in[0], in[2])}; });
+    const std::vector<Tensor> inputs = random_inputs(f, Key(1));
+    const Quantized mixed =
+        quantize(f, {{"a", inputs[1]}, {"b", inputs[2]}}, {.to = narrow, .exclude = {"a"}});
+    const Function bound = bind(mixed.function, mixed.params);
+    const Tensor want = interpret(bound, {inputs.data(), 1})[0];
+    for (const kernels::Isa isa : kernels::available_isas()) {
+      options.isa = isa;
+      const Executable executable = compile(bound, options);
+      for (int run = 0; run < 500; ++run)
+        ASSERT_TRUE(executable({inputs.data(), 1}, &pool)[0].same_bits(want))
+            << name(narrow) << " " << name(isa) << "\n"
+            << executable.plan();
+    }
+  }
+}
+
 // A result may have the memory of an input.
 TEST(Beside, ProductsOfInputsThatAreResultsDoNot) {
   const Type rows{Dtype::kF32, {2, kWidth}}, square{Dtype::kF32, {kWidth, kWidth}};

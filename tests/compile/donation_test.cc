@@ -108,6 +108,25 @@ TEST(Donation, SaysWhyItIsRefused) {
   EXPECT_EQ(refused({{1, 1}}), read);
 }
 
+TEST(Donation, OfOneInputIsToOneOutput) {
+  const Type row{Dtype::kF32, {4}};
+  const Function f = trace("f", {{"x", row}, {"y", row}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] + in[1], in[0] - in[1]};
+  });
+  const auto refused = [&](const std::vector<CompileOptions::Donation>& donations) {
+    CompileOptions options;
+    options.donations = donations;
+    try {
+      compile(f, options);
+    } catch (const Error& e) {
+      return e.code() == ErrorCode::kInvalidArgument;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused({{0, 1}, {0, 1}}));
+  EXPECT_TRUE(refused({{0, 1}, {1, 1}}));
+}
+
 TEST(Donation, OfAnInputThatIsGivenBack) {
   const Function f = trace("same", {{"x", kRows}}, [](std::span<const Value> in) {
     return std::vector<Value>{in[0], sum(in[0])};

@@ -346,6 +346,11 @@ TEST(ThreadPool, PinsTheCallerWhenAsked) {
     EXPECT_EQ(cpus_of_pinned_threads().size(), 1u);
   }
   EXPECT_EQ(allowed_cpus(), cpus);
+  // Whichever thread ends it.
+  auto pool = std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2, .pin_caller = true});
+  EXPECT_EQ(allowed_cpus(), 1);
+  std::thread([&] { pool.reset(); }).join();
+  EXPECT_EQ(allowed_cpus(), cpus);
 }
 
 // Wherever the caller runs, the other thread is on another CPU.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "limpid/core/half.h"
+
 namespace limpid {
 namespace {
 
@@ -42,6 +44,22 @@ TEST(Numbers, AnF32IsPrintedInItsOwnDigits) {
     EXPECT_EQ(exact_number(as_printed(number), Dtype::kF64),
               exact_number(static_cast<double>(number), Dtype::kF32));
   }
+}
+
+TEST(Numbers, A16BitNumberIsPrintedInItsOwnDigits) {
+  for (std::uint32_t i = 0; i < 65536; ++i) {
+    const Bf16 wide{static_cast<std::uint16_t>(i)};
+    const F16 narrow{static_cast<std::uint16_t>(i)};
+    if (std::isfinite(to_f32(wide))) {
+      EXPECT_EQ(to_bf16(as_printed(wide)).bits, i);
+    }
+    if (std::isfinite(to_f32(narrow))) {
+      EXPECT_EQ(to_f16(as_printed(narrow)).bits, i);
+    }
+  }
+  EXPECT_EQ(as_printed(to_bf16(0.1)), 0.1);
+  EXPECT_EQ(as_printed(to_f16(1.0 / 3)), 0.3333);
+  EXPECT_TRUE(std::signbit(as_printed(to_f16(-0.0))));
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ TEST(Named, IsWholeWhenItIsMovedOrPutTogether) {
     EXPECT_EQ(counts.size(), static_cast<std::size_t>(size) + 2);
     EXPECT_EQ(counts.within("net").names(), moved.names());
     EXPECT_EQ(counts.within("net").at("more"), 5);
+    Counts itself = moved;
+    itself.merge("copy", itself);
+    EXPECT_EQ(itself.size(), 2 * moved.size());
+    EXPECT_EQ(itself.within("copy").names(), moved.names());
   }
 }
 
@@ -128,6 +132,11 @@ TEST(Params, AreStackedIfTheirTypesAreTheSame) {
       EXPECT_EQ(e.code(), ErrorCode::kShape);
     }
   EXPECT_THROW(stack(std::vector<Params>{first, {{"v", first.at("w")}}}), Error);
+  // By their names, whatever their order.
+  const Tensor one = Tensor::scalar(1.0F), two = Tensor::scalar(2.0F);
+  const Params turned =
+      stack(std::vector<Params>{{{"a", one}, {"b", two}}, {{"b", two}, {"a", one}}});
+  EXPECT_TRUE(turned.at("a").same_bits(Tensor::from<float>({2}, {1, 1})));
   EXPECT_THROW(stack(std::span<const Params>()), Error);
 }
 

@@ -180,6 +180,18 @@ TEST(Tensor, DoesNotKeepDeferredElementsThatAreReadOnce) {
   EXPECT_EQ(made, 2);
 }
 
+TEST(Tensor, KeepsElementsThatWereReadBeforeForAReaderThatOutlivesIt) {
+  std::atomic<int> made{0};
+  Tensor once = Tensor::scalar(0.0F);
+  {
+    const Tensor t = deferred_numbers({1000}, made);
+    (void)t.bytes();
+    once = t.read_once();
+  }
+  EXPECT_FALSE(once.owner().expired());
+  EXPECT_EQ(once.values<float>()[999], 999);
+}
+
 TEST(Tensor, MakesDeferredElementsOnceForManyThreads) {
   std::atomic<int> made{0}, wrong{0};
   const Tensor t = deferred_numbers({1000}, made);

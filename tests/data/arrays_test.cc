@@ -119,6 +119,17 @@ TEST(Arrays, MayComeWithoutTargets) {
   EXPECT_EQ(split.test.size(), 0);
 }
 
+TEST(Arrays, MayBringATestPartWithoutTargets) {
+  for (const auto task : {std::optional<Task>(), std::optional(Task::kClassification)}) {
+    const Split split = arrays_split({{"x_train", kX},
+                                      {"y_train", ints(Shape{2}, {2, 0})},
+                                      {"x_test", floats(Shape{1, 3}, {7, 8, 9})}},
+                                     "a.npz", task, Targets::kIfPresent);
+    EXPECT_EQ(split.test.inputs.shape(), (Shape{1, 3}));
+    EXPECT_EQ(split.test.targets.type(), (Type{Dtype::kF32, Shape{1, 0}}));
+  }
+}
+
 TEST(ArraysFault, SaysWhatIsMissing) {
   const Tensor y = ints(Shape{2}, {0, 1});
   expect_refused(

@@ -84,6 +84,25 @@ TEST(Generate, TellsACharacterThatTheEndCutsOff) {
   }
 }
 
+// Of any number of tokens, which is "until the end".
+TEST(Generate, AsManyTokensAsANumberCounts) {
+  const nn::Gpt net{.vocabulary = 256, .context = 8, .layers = 1, .width = 4, .heads = 1};
+  DataConfig data{.task = Task::kNextToken};
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  const auto config_of = [&](std::optional<std::int32_t> end) {
+    data.tokenizer = Tokenizer::byte_pair(rules, {{}, end});
+    Json config = Json::parse(net.config());
+    config["data"] = to_json(data);
+    return config.dump();
+  };
+  const Model model{net.function(), net.init(Key(1)), config_of('a')};
+  GenerateOptions options{.prompt = "ab", .tokens = 10'000, .seed = 3};
+  const std::string some = texts_of(model, options)[0];
+  options.tokens = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(texts_of(model, options)[0], some);
+}
+
 // As without an end, up to there.
 TEST(Generate, EndsWhereTheModelEndsItsText) {
   const nn::CharLm net{256, 3, 5, nn::mlp({15, 8, 256}, relu)};
@@ -197,6 +216,24 @@ TEST(Prompt, ATextWithoutAPromptBeginsWithAMark) {
   };
   EXPECT_EQ(prompt({.begin = 256, .end = 257}), (Ids{256, 'a'}));
   EXPECT_EQ(prompt({.begin = {}, .end = 257}), Ids{'a'});
+}
+
+TEST(Prompt, OfMoreMemoryThanAnExampleMayTakeIsRefused) {
+  const std::int64_t context = std::int64_t{1} << 24;
+  const nn::Gpt net{.vocabulary = 6,
+                    .context = context,
+                    .layers = 1,
+                    .width = 8,
+                    .heads = 1,
+                    .positions = nn::GptPositions::kRotary};
+  const Model model{net.function(8), net.init(Key(1)), with_characters(net.config())};
+  EXPECT_NO_THROW(at_length(model, 16));
+  try {
+    at_length(model, context);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kUnsupported) << e.what();
+  }
 }
 
 TEST(Prompt, FitsTheModel) {

@@ -1,8 +1,12 @@
 #include "limpid/data/open_model.h"
 
+#include <fstream>
+#include <sstream>
+
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
 #include "limpid/data/pretrained.h"
+#include "limpid/data/prompt.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
@@ -83,6 +87,54 @@ TEST(OpenModel, AFolderOfHuggingFaceHasALogitForEachTokenOfItsTokenizer) {
   const std::filesystem::path small = folder_of(folder, 507);
   expect_error(ErrorCode::kFormat, "the tokenizer has 508 tokens, the model 507",
                [&] { open_model(small); });
+}
+
+class HuggingFaceTokenizer : public ::testing::Test {
+ protected:
+  static Model without_tokenizer() {
+    const nn::Gpt net{
+        .vocabulary = 508, .context = 3, .layers = 1, .width = 4, .heads = 1, .bias = true};
+    return {net.function(), net.init(Key(0)), net.config()};
+  }
+  // A model with the tokenizer of the fixture, whose token 3 ends a text.
+  Model model() const {
+    const std::filesystem::path gpt = folder_ / "given";
+    write_model(gpt / "", without_tokenizer());
+    for (const char* const name : {"vocab.json", "merges.txt"})
+      std::filesystem::copy_file(testing::source_folder() / "tests/data/byte_pair" / name,
+                                 gpt / name);
+    std::stringstream text;
+    text << std::ifstream(gpt / "config.json").rdbuf();
+    Json config = Json::parse(text.str());
+    config["eos_token_id"] = 3;
+    std::ofstream(gpt / "config.json") << config.dump();
+    return open_model(gpt);
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(HuggingFaceTokenizer, ComesBackWithItsEnd) {
+  const Model given = model();
+  write_model(folder_.path() / "copy" / "", given);
+  const Tokenizer back = tokenizer_of(open_model(folder_ / "copy"));
+  EXPECT_EQ(back.marks().end, 3);
+  EXPECT_TRUE(back == tokenizer_of(given));
+}
+
+// Its own replaces vocab.json and merges.txt; nothing of a model is written beside another's.
+TEST_F(HuggingFaceTokenizer, IsNotThatOfAnotherModel) {
+  const Model given = model();
+  const std::filesystem::path old = folder_ / "old";
+  write_model(old / "", given);
+  EXPECT_NO_THROW(write_model(old / "", given));
+  std::filesystem::remove(old / "model.safetensors");
+  expect_error(ErrorCode::kInvalidArgument, "has another tokenizer, 'vocab.json'",
+               [&] { write_model(old / "", without_tokenizer()); });
+  std::ofstream(old / "tokenizer.json") << "{}";
+  expect_error(ErrorCode::kInvalidArgument, "has another tokenizer, 'tokenizer.json'",
+               [&] { write_model(old / "", given); });
+  EXPECT_FALSE(std::filesystem::exists(old / "model.safetensors"));
 }
 
 TEST(OpenModel, ThatIsNotThereOrBroken) {

@@ -121,6 +121,23 @@ TEST(Standardization, NamesTheNumberThatIsNone) {
                fitting(gather_rows(small_table(), {})));
 }
 
+TEST(Standardization, RefusesDifferencesBeyondF32) {
+  // 99 rows of -3e38 and one of 3e38: the deviation is in range, the difference from the mean not.
+  Dataset data;
+  data.inputs = Tensor::generate<float>(Shape{100, 1}, [](std::span<float> out) {
+    std::fill(out.begin(), out.end(), -3e38F);
+    out[40] = 3e38F;
+  });
+  data.targets = Tensor::zeros({Dtype::kF32, {100, 1}});
+  expect_error(ErrorCode::kInvalidArgument, "outside of f32",
+               [&] { fit_standardization(data, Scaling::kZScore); });
+  Dataset text = small_table();
+  text.windows =
+      TokenWindows{Tensor::from<std::int32_t>({4}, {1, 2, 3, 4}), 2, TokenWindows::Kind::kTiled};
+  expect_error(ErrorCode::kInvalidArgument, "is a text, expected columns of numbers",
+               [&] { fit_standardization(text, Scaling::kZScore); });
+}
+
 TEST(Standardization, RefusesOtherColumns) {
   const Standardization fit = fit_standardization(small_table(), Scaling::kZScore);
   const Split other{.train = table({1, 2}, {1, 2}, Task::kRegression, {1})};

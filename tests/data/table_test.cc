@@ -108,6 +108,13 @@ TEST_F(Table, ClassesOfNumbersAreInTheirOrder) {
   EXPECT_TRUE(data.targets.same_bits(classes({2, 1, 2, 0})));
 }
 
+TEST_F(Table, MinusZeroIsTheClassOfZero) {
+  const Dataset data =
+      read("x,y\n1,-0\n2,1\n3,0\n", {.targets = {"y"}, .task = Task::kClassification});
+  EXPECT_EQ(data.class_names, (Names{"0", "1"}));
+  EXPECT_TRUE(data.targets.same_bits(classes({0, 1, 0})));
+}
+
 TEST_F(Table, SeveralTargetsAreColumnsInTheOrderNamed) {
   const Dataset data = read("a,x,b\n1,2,3\n4,5,6\n", {.targets = {"b", "a"}});
   EXPECT_EQ(data.task, Task::kRegression);
@@ -115,6 +122,14 @@ TEST_F(Table, SeveralTargetsAreColumnsInTheOrderNamed) {
   EXPECT_EQ(data.outputs(), 2);
   EXPECT_EQ(data.target_names, (Names{"b", "a"}));
   EXPECT_TRUE(data.targets.same_bits(float_tensor(Shape{2, 2}, {3, 1, 6, 4})));
+}
+
+// A hole among labels does not make numbers of them.
+TEST_F(Table, SeveralLabelsMayHaveHoles) {
+  const TableOptions options{.targets = {"a", "b"}, .missing = Missing::kDrop};
+  const Dataset data = read("x,a,b\n1,0,1\n2,,0\n3,1,1\n", options);
+  EXPECT_EQ(data.task, Task::kMultiLabel);
+  EXPECT_EQ(data.size(), 2);
 }
 
 constexpr std::string_view kHoles = "n,c,y\n1,a,0.5\n,b,1.5\n3,?,2.5\n5,b,3.5\n";

@@ -116,6 +116,14 @@ TEST(TextWindows, ShiftedOnesBeginInAnotherOrderInEveryRound) {
   EXPECT_GT(orders.size(), 4u);
 }
 
+TEST(TextWindows, HaveNoneBehindTheLast) {
+  for (const Kind kind : {Kind::kSliding, Kind::kTiled, Kind::kShifted}) {
+    const Dataset data = windows_of(counting(13), 4, kind);
+    EXPECT_EQ(data.rows(data.size(), 0).size(), 0);
+    EXPECT_EQ(data.rows(0, 2).size(), 2);
+  }
+}
+
 TEST(TextWindows, NeedTokens) {
   const Tensor tokens = counting(3);
   expect_error(ErrorCode::kShape, "expected more tokens than the context of 3, got 3",
@@ -132,6 +140,7 @@ TEST(TextWindows, NeedTokens) {
   const Dataset data = windows_of(tokens, 1);
   expect_error(ErrorCode::kShape, "examples 1 to 2 of 2", [&] { data.rows(1, 2); });
   expect_error(ErrorCode::kShape, "examples -1 to -1 of 2", [&] { data.inputs_of(-1, 1); });
+  expect_error(ErrorCode::kShape, "examples 2 to 2 of 2", [&] { data.targets_of(2, 1); });
   expect_error(ErrorCode::kUnsupported, "expected arrays", [&] { gather_rows(data, {}); });
 }
 

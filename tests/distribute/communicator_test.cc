@@ -12,6 +12,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/distribute/in_process.h"
+#include "tests/memory_limit.h"
 
 namespace limpid::distribute {
 namespace {
@@ -143,6 +144,15 @@ TEST(Communicator, NamesAMessageOfAnotherSize) {
                 "rank 1 expected " + std::to_string(expected) + " bytes of rank 0, got 3");
     }
 }
+
+#if defined(__linux__) && !LIMPID_SANITIZED
+// There is room for the stacks of a few threads.
+TEST(Communicator, ARankThatCannotStartEndsAll) {
+  const MemoryLimit limit(std::uint64_t{64} << 20);
+  if (!limit.holds()) GTEST_SKIP() << "memory has no limit here";
+  EXPECT_ANY_THROW(run_in_process(64, [](Communicator& ranks) { barrier(ranks); }));
+}
+#endif
 
 TEST(Communicator, ARankThatFailsEndsAll) {
   for (const int failing : {0, 2, 3}) {

@@ -58,6 +58,7 @@ TEST(Emit, MakesNamesThatCppTakes) {
   EXPECT_EQ(declared("mode", "workspace"), "const float* mode_2, float* workspace_2");
   // A macro of GNU's C++, and a word of C++20.
   EXPECT_EQ(declared("linux", "requires"), "const float* xlinux, float* outrequires");
+  EXPECT_EQ(declared("unix", "Workspace"), "const float* xunix, float* Workspace_2");
   EXPECT_EQ(declared("or", "or_eq"), "const float* x, float* outor_eq");  // xor is no name, either
   EXPECT_EQ(declared("a.", "a/"), "const float* a_, float* a_2");
 }

@@ -151,6 +151,24 @@ TEST(ReadOrMapFile, MapsLargeFilesAndNoOthers) {
   EXPECT_EQ(small.values<std::uint8_t>().back(), 7);
 }
 
+#ifdef __linux__
+TEST(MapFile, EndsWithTheLastTensor) {
+  const testing::TemporaryFolder folder;
+  write_text(folder / "mapped", "some bytes");
+  const auto is_mapped = [&] {
+    std::ifstream maps("/proc/self/maps");
+    const std::string all((std::istreambuf_iterator<char>(maps)), {});
+    return all.find((folder / "mapped").string()) != std::string::npos;
+  };
+  {
+    const Tensor part = map_file(folder / "mapped", 100).rows(1, 3);
+    EXPECT_TRUE(is_mapped());
+    EXPECT_EQ(part.bytes()[0], std::byte{'o'});
+  }
+  EXPECT_FALSE(is_mapped());
+}
+#endif
+
 TEST(ReadFile, NamesThePathOnOneLine) {
   expect_error(ErrorCode::kIo, R"(open 'no\x0asuch': )", [] { read_file("no\nsuch", 1); });
 }
@@ -334,6 +352,18 @@ TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
   EXPECT_EQ(std::filesystem::path(order[1]), std::filesystem::canonical(folder.path()));
 }
 #endif
+
+// In a container every process has the same number, and one that was killed leaves its file.
+TEST(WriteFile, TakesAnotherNameThanFilesThatAreThere) {
+  const testing::TemporaryFolder folder;
+  write_text(folder / "a", "x");
+  const std::string prefix = ".limpid-" + std::to_string(::getpid()) + "-";
+  for (int i = 0; i < 2000; ++i)
+    std::ofstream(folder / (prefix + std::to_string(i) + ".tmp")) << "left";
+  write_text(folder / "a", "y");
+  EXPECT_EQ(read_file(folder / "a", 10).bytes()[0], std::byte{'y'});
+  EXPECT_EQ(folder.names().size(), 2001u);
+}
 
 TEST(WriteFile, TakesAnyName) {
   const testing::TemporaryFolder folder;

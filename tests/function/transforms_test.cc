@@ -105,6 +105,9 @@ TEST(Grad, RefusesWhatHasNone) {
   EXPECT_EQ(complaint(trace("f", {{"x", row}},
                             [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
             "grad of 'f': the loss is f32[3], expected a scalar");
+  EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kF32, {1}}}},
+                            [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
+            "grad of 'f': the loss is f32[1], expected a scalar");
   EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kI32, {}}}},
                             [](std::span<const Value> in) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
@@ -211,6 +214,9 @@ TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   EXPECT_EQ(bound.outputs()[0].name, "logits");
   EXPECT_THROW(bind(net.function(), {{"layers.9.weight", Tensor()}}), Error);
   EXPECT_THROW(bind(net.function(), {{"layers.0.bias", Tensor()}}), Error);
+  EXPECT_THROW(bind(net.function(), {{"layers.0.bias", params.at("layers.0.bias")},
+                                     {"layers.O.weight", params.at("layers.0.weight")}}),
+               Error);
   const auto code_of = [&](const Type& type) {
     try {
       bind(net.function(), {{"layers.0.bias", Tensor::zeros(type)}});

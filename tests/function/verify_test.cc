@@ -170,6 +170,12 @@ TEST(Builder, SaysWhatKindOfAttributeAnOpTakes) {
             "constant: attribute 'value' must be a tensor");
 }
 
+TEST(Verify, CountsTheTypesOfAFunctionWithoutOps) {
+  const Type x{Dtype::kF32, {2}};
+  EXPECT_NO_THROW(verify(Function({"f", {{"x", x}}, {}, {{"", 0}}, {x}})));
+  EXPECT_THROW(verify(Function({"f", {{"x", x}}, {}, {{"", 1}}, {x, x}})), Error);
+}
+
 TEST(Builder, RefusesValuesOfAnotherFunction) {
   Builder one("one");
   Builder other("other");
@@ -198,7 +204,15 @@ TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {
   EXPECT_EQ(complaint_of([&] {
               b.input("late", {Dtype::kF32, {2}});
             }),
-            "function 'f': input 'late' is added after an op");
+            "function 'f': input 'late' is added after an op or a value of the code around");
+  Builder inner("inner", b);
+  inner.inline_function(trace("same", {{"x", {Dtype::kF32, {2}}}},
+                              [](std::span<const Value> in) { return std::vector<Value>{in[0]}; }),
+                        std::vector<Value>{y});
+  EXPECT_EQ(complaint_of([&] {
+              inner.input("late", {Dtype::kF32, {2}});
+            }),
+            "function 'inner': input 'late' is added after an op or a value of the code around");
   for (const std::vector<std::string>& names : {std::vector<std::string>{"y"}, {"y", "x", "z"}})
     EXPECT_EQ(complaint_of([&] {
                 b.finish(std::vector<Value>{y, x}, names);

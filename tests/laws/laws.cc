@@ -283,9 +283,16 @@ std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inp
   verify(forward);
   std::vector<Tensor> with_cotangents(inputs.begin(), inputs.end());
   std::vector<Tensor> with_tangents = with_cotangents;
-  for (const Output& o : f.outputs())
+  const auto has_tangent = [&](const Output& o) {
+    const Dtype dtype = f.type(o.value).dtype;
+    return dtype == Dtype::kF32 || dtype == Dtype::kF64;
+  };
+  for (const Output& o : f.outputs()) {
+    const Type& type = f.type(o.value);
     with_cotangents.push_back(
-        random_tensor(f.type(o.value), key.fold_in(with_cotangents.size()), -1, 1, 2));
+        has_tangent(o) ? random_tensor(type, key.fold_in(with_cotangents.size()), -1, 1, 2)
+                       : Tensor::zeros(type));
+  }
   for (std::size_t i : wrt)
     with_tangents.push_back(random_tensor(f.inputs()[i].type, key.fold_in(1000 + i), -1, 1, 2));
   const std::vector<Tensor> gradients = interpret(backward, with_cotangents);
@@ -295,9 +302,8 @@ std::string jvp_is_vjp_transposed(const Function& f, std::span<const Tensor> inp
   std::size_t next = f.outputs().size();
   bool wide = true;
   for (std::size_t o = 0; o < f.outputs().size(); ++o) {
-    const Dtype dtype = f.type(f.outputs()[o].value).dtype;
-    if (dtype != Dtype::kF32 && dtype != Dtype::kF64) continue;
-    wide = wide && dtype == Dtype::kF64;
+    if (!has_tangent(f.outputs()[o])) continue;
+    wide = wide && f.type(f.outputs()[o].value).dtype == Dtype::kF64;
     of_tangents.add(with_cotangents[inputs.size() + o], tangents[next++]);
   }
   Dot of_gradients;

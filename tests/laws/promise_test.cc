@@ -79,6 +79,12 @@ TEST(Promise, TakesOneNanForAnother) {
   };
   EXPECT_EQ(hash_with(std::bit_cast<float>(0xffc00001)), hash_with(std::nanf("")));
   EXPECT_EQ(hash_with(std::bit_cast<double>(0xfff8000000000001)), hash_with(std::nan("")));
+  const auto hash_of = [](auto number) {
+    return hash_of_numbers(Tensor::from<decltype(number)>({1}, {number}));
+  };
+  EXPECT_EQ(hash_of(F16{0xfc01}), hash_of(F16{0x7e00}));
+  EXPECT_EQ(hash_of(Bf16{0xff81}), hash_of(Bf16{0x7fc0}));
+  EXPECT_NE(hash_of(F16{0x7c00}), hash_of(F16{0x7e00}));
 }
 
 TEST(Promise, AModelsHashIsOfItsFunctionAndEveryTensor) {

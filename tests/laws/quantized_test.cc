@@ -95,6 +95,17 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, NarrowWeights, testing::Values(Dtype::kBf16, Dt
 
 // ---- bf16
 
+// One tensor that two products read in two shapes.
+TEST(Bf16Weights, OfAnotherShapeArePackedAgain) {
+  const Dtype f32 = Dtype::kF32;
+  const Function f = trace(
+      "f", {{"x", {f32, {3, 6}}}, {"y", {f32, {3, 4}}}, {"w", {Dtype::kBf16, {6, 4}}}},
+      [](std::span<const Value> in) {
+        return std::vector<Value>{matmul(in[0], in[2]), matmul(in[1], reshape(in[2], {4, 6}))};
+      });
+  EXPECT_EQ(compiled_is_interpreted(f, random_inputs(f, Key(3), -2, 2, 256)), "");
+}
+
 TEST(Bf16Weights, GiveWhatTheWidenedOnesGive) {
   for (const bool transposed : {false, true}) {
     const Function f = trace("f",
@@ -159,6 +170,45 @@ TEST(StoredFloats, HaveCotangentsThatAreAddedInF32) {
       EXPECT_EQ(compiled_is_interpreted(gradient, inputs), "") << name;
     }
   }
+}
+
+// Parts of it have the cotangents of parts of a wide number.
+TEST(StoredFloats, HaveTheCotangentsOfTheirParts) {
+  using Of = std::function<Value(const Value&)>;
+  const std::map<std::string, Of> ways{
+      {"slice", [](const Value& v) { return slice(v, 0, 0, 2); }},
+      {"split", [](const Value& v) { return split(v, 3, 0)[1]; }},
+      {"select",
+       [](const Value& v) {
+         const Value mask = constant(v.builder(), Tensor::from<bool>({3}, {true, false, true}));
+         return select(mask, v, v);
+       }},
+      {"scatter",
+       [](const Value& v) { return scatter(v, iota(v.builder(), 1), slice(v, 0, 2, 3)); }}};
+  const std::vector<Tensor> x{Tensor::from<float>({3}, {1, 2, 3})};
+  for (const auto& [name, way] : ways) {
+    const auto of = [&](Dtype dtype) {
+      const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [&](std::span<const Value> in) {
+        return std::vector<Value>{sum(cast(way(cast(in[0], dtype)), Dtype::kF32) * 3.0)};
+      });
+      const Function gradient = grad(f, {0});
+      EXPECT_EQ(compiled_is_interpreted(gradient, x), "") << name;
+      return interpret(gradient, x)[0];
+    };
+    const Tensor expected = of(Dtype::kF32);
+    for (const Dtype stored : {Dtype::kBf16, Dtype::kF16})
+      EXPECT_TRUE(of(stored).same_bits(expected)) << name;
+  }
+}
+
+TEST(StoredFloats, AreOutputsWithCotangents) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{cast(in[0] * 3.0, Dtype::kBf16), cast(in[0], Dtype::kI32)};
+  });
+  const std::vector<Tensor> inputs{Tensor::from<float>({2}, {1, 2}),
+                                   Tensor::from<Bf16>({2}, {to_bf16(1.0F), to_bf16(0.5F)}),
+                                   Tensor::from<std::int32_t>({2}, {7, 7})};
+  EXPECT_TRUE(interpret(vjp(f, {0}), inputs)[2].same_bits(Tensor::from<float>({2}, {3, 1.5})));
 }
 
 TEST(Bf16Weights, OfAnotherDtypeThanF32AreRefused) {
@@ -611,6 +661,20 @@ TEST(Quantize, RefusesWhatItCannotDo) {
                })
           .find("there already is an input 'w_scale'"),
       std::string::npos);
+}
+
+TEST(Quantize, RefusesParametersOfAnotherType) {
+  const nn::Mlp net = nn::mlp({4, 3}, relu);
+  const Function f = net.function();
+  for (const auto& [code, other] :
+       {std::pair{ErrorCode::kDtype, Tensor::zeros({Dtype::kF64, {3, 4}})},
+        {ErrorCode::kShape, Tensor::zeros({Dtype::kF32, {4, 3}})}}) {
+    Params params = net.init(Key(0));
+    params.set("layers.0.weight", other);
+    for (const Dtype to : {Dtype::kBf16, Dtype::kI8})
+      EXPECT_NE(error_of(code, [&] { quantize(f, params, {.to = to}); }).find("'layers.0.weight'"),
+                std::string::npos);
+  }
 }
 
 TEST(Quantize, HasNoGradientAndSaysWhy) {

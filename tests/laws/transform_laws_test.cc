@@ -9,6 +9,7 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
+#include "limpid/core/half.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
@@ -149,6 +150,25 @@ TEST(Simplify, FindsWhatIsHadForLess) {
          return Out{select(yes, in[0], in[1])};
        },
        0},
+      {"select(false, x, y)",
+       [](In in) {
+         const Value no = constant(in[0].builder(), Tensor::scalar(false));
+         return Out{select(no, in[0], in[1])};
+       },
+       0},
+      {"c or true",
+       [](In in) {
+         const Value c = in[0] < in[1];
+         return Out{
+             logical_or(c, broadcast(constant(c.builder(), Tensor::scalar(true)), c.shape()))};
+       },
+       4},
+      {"min(n, lowest)",
+       [](In in) {
+         const Value n = cast(in[0], Dtype::kI32);
+         return Out{minimum(n, number_like(n, std::numeric_limits<std::int32_t>::lowest()))};
+       },
+       4},
       {"not not", [](In in) { return Out{logical_not(logical_not(in[0] < in[1]))}; }, 1},
       {"reshape back",
        [](In in) {
@@ -390,6 +410,32 @@ TEST(Collapse, SaysWhatItDidAndFoldsConstants) {
   EXPECT_EQ(c.done, expected);
   EXPECT_EQ(c.function.nodes().size(), 3u) << short_text(c.function);
   EXPECT_EQ(c.function.inputs().size(), 2u);
+}
+
+TEST(Collapse, WidensWeightsThatAreStoredInBf16) {
+  const Dtype f32 = Dtype::kF32, bf16 = Dtype::kBf16;
+  const Function two =
+      trace("two", {{"x", {f32, {2, 3}}}, {"a", {bf16, {4, 3}}}, {"b", {bf16, {2, 4}}}},
+            [](auto x) { return std::vector<Value>{linear(linear(x[0], x[1]), x[2])}; });
+  const Collapsed merged = collapse(two);
+  EXPECT_EQ(merged.done.size(), 1u);
+  const auto stored = [](const Shape& shape) {
+    return Tensor::generate<Bf16>(shape, [](std::span<Bf16> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_bf16(static_cast<float>(i % 5));
+    });
+  };
+  const std::vector<Tensor> in{Tensor::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}), stored({4, 3}),
+                               stored({2, 4})};
+  // Small integers: every sum is exact.
+  EXPECT_TRUE(interpret(merged.function, in)[0].same_bits(interpret(two, in)[0]));
+  const Type row{f32, {4}};
+  const Function norm = trace(
+      "norm",
+      {{"x", {f32, {2, 3}}}, {"w", {bf16, {4, 3}}}, {"g", row}, {"b", row}, {"m", row}, {"v", row}},
+      [](auto x) {
+        return std::vector<Value>{batch_norm_inference(linear(x[0], x[1]), x[2], x[3], x[4], x[5])};
+      });
+  EXPECT_EQ(collapse(norm).done.size(), 1u);
 }
 
 TEST(Collapse, LeavesWhatIsReadElsewhere) {

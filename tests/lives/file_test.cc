@@ -41,6 +41,19 @@ TEST(Files, AreReadAndWrittenByCallsThatMoveAPart) {
   EXPECT_EQ(read_file(folder / "a", 1 << 20).bytes().size(), both.size() + first.size());
 }
 
+// On a full disk, say, that has room again later.
+TEST(Files, ThatAreAppendedToHaveAllBytesOfACallOrNone) {
+  const TemporaryFolder folder;
+  SystemCalls calls{.folder = folder.path(), .first_failure = 1, .failures = 1, .error = ENOSPC};
+  const Watch watch(calls);
+  AppendFile log(folder / "a");
+  log.write(testing::bytes_of("first\n"));
+  testing::expect_error(ErrorCode::kIo, std::generic_category().message(ENOSPC),
+                        [&] { log.write(testing::bytes_of("second\n")); });
+  log.write(testing::bytes_of("third\n"));
+  EXPECT_EQ(testing::read(folder / "a"), "first\nthird\n");
+}
+
 // A signal interrupts a call before it has moved a byte.
 TEST(Files, GoOnWhereASignalInterruptsACall) {
   const TemporaryFolder folder;

@@ -95,5 +95,35 @@ TEST(RunOnADisk, GoesOnAfterAnyWriteThatFailed) {
     }
 }
 
+// The caller makes room and calls train() again.
+TEST(RunOnADisk, GoesOnInTheSameProcessAfterAnyWriteThatFailed) {
+  train::Run whole(small_config());
+  whole.train();
+  const TemporaryFolder unharmed;
+  SystemCalls all{.folder = unharmed.path()};
+  {
+    const Watch watch(all);
+    train::Run(small_config(), {.folder = unharmed.path()}).train();
+  }
+  for (std::int64_t failing = 0; failing < all.changes; ++failing) {
+    SCOPED_TRACE(::testing::Message() << all.done[static_cast<std::size_t>(failing)] << ", the "
+                                      << failing << "th call");
+    const TemporaryFolder folder;
+    SystemCalls calls{
+        .folder = folder.path(), .first_failure = failing, .failures = 1, .error = ENOSPC};
+    const Watch watch(calls);
+    train::Run run(small_config(), {.folder = folder.path()});
+    try {
+      run.train();
+    } catch (const Error&) {
+      if (!std::filesystem::exists(train::RunFolder(folder.path()).model())) run.train();
+    }
+    EXPECT_NO_THROW(train::parse_run_log(train::RunFolder(folder.path()).log()));
+    for (const auto& [name, value] : whole.model().params)
+      EXPECT_TRUE(value.same_bits(run.model().params.at(name))) << name;
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace limpid::lives

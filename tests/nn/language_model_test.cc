@@ -434,6 +434,16 @@ TEST(LanguageModel, KeepsNoMatrixTwice) {
   EXPECT_TRUE(given.expired());
 }
 
+TEST(LanguageModel, IsPreparedForNoLongerPassThanItsCapacity) {
+  const Gpt net = language_nets().front();
+  const auto prepared = [&](std::int64_t chunk) {
+    LanguageModel model(net, net.init(Key(0)), {.capacity = 8, .chunk = chunk});
+    model.prepare();
+    return model.bytes().workspaces;
+  };
+  EXPECT_EQ(prepared(4096), prepared(8));
+}
+
 // Plans for more sequences than asked for would take memory for nothing.
 TEST(LanguageModel, OfOneSequenceIsPreparedForThatAlone) {
   const CharLm net = char_lm();
@@ -465,6 +475,13 @@ TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
   const Mlp other = mlp({4, 3}, relu);
   EXPECT_THROW(LanguageModel(net, {}, {}), Error);
   EXPECT_THROW(LanguageModel(other.function(), other.init(Key(0)), {}), Error);
+  Builder nothing("nothing");
+  try {
+    LanguageModel(nothing.finish({}), {}, {});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kShape) << e.what();
+  }
   const auto refuses = [](const Type& tokens, Dtype logits) {
     const Function f = trace("f", {{"tokens", tokens}}, [&](std::span<const Value> in) {
       return std::vector<Value>{cast(reshape(in[0], {4}), logits)};

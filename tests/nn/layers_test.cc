@@ -315,6 +315,9 @@ TEST(FeedForward, CountsParameters) {
   EXPECT_EQ(gated.names(), (Names{"gate_proj.weight", "up_proj.weight", "down_proj.weight"}));
   EXPECT_EQ(plain.names(),
             (Names{"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}));
+  GatedFeedForward biased{4, 6};
+  biased.bias = true;
+  EXPECT_EQ(parameters(biased.init(Key(0))), 3 * 4 * 6 + 6 + 6 + 4);
   EXPECT_EQ(run(GatedFeedForward{6, 16, geglu}, ones({3, 6})).shape(), (Shape{3, 6}));
   // Dropout needs a key.
   const FeedForward dropping{6, 24, relu, 0.5};
@@ -333,6 +336,14 @@ TEST(MultiHeadAttention, SharesKeysBetweenHeads) {
   EXPECT_THROW((MultiHeadAttention{.features = 12, .heads = 6, .kv_heads = 4}.init(Key(0))), Error);
 }
 
+TEST(MultiHeadAttention, DrawsItsLastWeightsByTheirOwnInit) {
+  const MultiHeadAttention net{
+      .features = 8, .heads = 2, .in_init = constant(2), .out_init = constant(3)};
+  const Params params = net.init(Key(0));
+  EXPECT_EQ(params.at("in_proj_weight").values<float>()[0], 2);
+  EXPECT_EQ(params.at("out_proj.weight").values<float>()[0], 3);
+}
+
 TEST(MultiHeadAttention, HasBiasesOrNone) {
   const MultiHeadAttention biased{.features = 8, .heads = 2};
   const MultiHeadAttention plain{.features = 8, .heads = 2, .bias = false};
@@ -344,25 +355,27 @@ TEST(MultiHeadAttention, HasBiasesOrNone) {
 
 // Here the queries have the number in their function that the memory has in the function around.
 TEST(MultiHeadAttention, AttendsToAMemoryOfTheFunctionAround) {
-  const MultiHeadAttention net{.features = 8, .heads = 2};
-  const Params params = net.init(Key(1));
-  const auto run_with = [&](const auto& attend) {
-    std::vector<Tensor> values{normal(1)(Key(2), {5, 8}), normal(1)(Key(3), {3, 5, 8})};
-    std::vector<Input> inputs{{"memory", values[0].type()}, {"batch", values[1].type()}};
-    for (const Input& input : inputs_of(params)) inputs.push_back(input);
-    for (const Tensor& value : params.values()) values.push_back(value);
-    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
-      return std::vector<Value>{attend(args_of(params, in.subspan(2)), in[0], in[1])};
+  for (const bool bias : {true, false}) {
+    const MultiHeadAttention net{.features = 8, .heads = 2, .bias = bias};
+    const Params params = net.init(Key(1));
+    const auto run_with = [&](const auto& attend) {
+      std::vector<Tensor> values{normal(1)(Key(2), {5, 8}), normal(1)(Key(3), {3, 5, 8})};
+      std::vector<Input> inputs{{"memory", values[0].type()}, {"batch", values[1].type()}};
+      for (const Input& input : inputs_of(params)) inputs.push_back(input);
+      for (const Tensor& value : params.values()) values.push_back(value);
+      const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+        return std::vector<Value>{attend(args_of(params, in.subspan(2)), in[0], in[1])};
+      });
+      return interpret(f, values)[0];
+    };
+    const Tensor one_by_one = run_with([&](const Args& p, Value memory, Value batch) {
+      return vmap([&](Value x) { return net.attend(p, x, memory, {}); })(batch);
     });
-    return interpret(f, values)[0];
-  };
-  const Tensor one_by_one = run_with([&](const Args& p, Value memory, Value batch) {
-    return vmap([&](Value x) { return net.attend(p, x, memory, {}); })(batch);
-  });
-  const Tensor together = run_with([&](const Args& p, Value memory, Value batch) {
-    return net.attend(p, batch, broadcast(memory, batch.shape()), {});
-  });
-  EXPECT_TRUE(one_by_one.same_bits(together));
+    const Tensor together = run_with([&](const Args& p, Value memory, Value batch) {
+      return net.attend(p, batch, broadcast(memory, batch.shape()), {});
+    });
+    EXPECT_TRUE(one_by_one.same_bits(together));
+  }
 }
 
 TEST(MultiHeadAttention, RefusesNoHeadsAndNoSequence) {

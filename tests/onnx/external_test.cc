@@ -76,6 +76,19 @@ TEST_F(External, BytesThatComeInParts) {
 }
 #endif
 
+#ifdef __linux__
+TEST_F(External, FilesAreClosed) {
+  const auto open_files = [] {
+    const fs::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  load(model_with("weights", "4", "8"));
+  const auto before = open_files();
+  for (int i = 0; i < 5; ++i) load(model_with("weights", "4", "8"));
+  EXPECT_EQ(open_files(), before);
+}
+#endif
+
 TEST_F(External, OnlyPlainNames) {
   const std::string absolute = (folder_ / "outside").string();
   for (const std::string& name :

@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <functional>
 #include <limits>
 
+#include "limpid/formats/file.h"
 #include "limpid/formats/model.h"
 #include "limpid/formats/onnx/example_model.h"
 #include "limpid/formats/onnx/export.h"
 #include "limpid/formats/onnx/onnx.h"
+#include "limpid/function/text.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/nn/mlp.h"
@@ -228,6 +231,28 @@ TEST(OnnxRoundTrip, OfAttentionToValuesOfAnotherSizeThanItsKeys) {
 
 TEST(OnnxRoundTrip, EveryExampleOfEveryOp) { try_cases(op_cases()); }
 TEST(OnnxRoundTrip, Models) { try_cases(model_cases()); }
+
+// Attributes are f32 in the file: what rounds them to it is not the program around.
+TEST(OnnxRoundTrip, TheRoundingModeOfTheProgramDoesNotShow) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{leaky_relu(in[0], 0.1), leaky_relu(in[0], 0.3), elu(in[0], 0.7)};
+  });
+  const TemporaryFolder folder;
+  const auto all = [&] {
+    std::vector<std::byte> bytes = onnx::serialize_onnx(f);
+    onnx::save_onnx(folder / "f.onnx", f, {}, {});
+    const Tensor file = read_file(folder / "f.onnx", 1 << 20);
+    bytes.insert(bytes.end(), file.bytes().begin(), file.bytes().end());
+    return std::pair(bytes, to_text(onnx::parse_onnx(onnx::serialize_onnx(f)).function));
+  };
+  const auto expected = all();
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD}) {
+    std::fesetround(mode);
+    const auto got = all();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(got, expected) << mode;
+  }
+}
 
 }  // namespace
 }  // namespace limpid::testing

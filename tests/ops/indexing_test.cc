@@ -77,6 +77,24 @@ TEST(Scatter, AddsToRowsThatThereAre) {
   EXPECT_THROW(added(1), Error);
 }
 
+TEST(Scatter, AddsNoUpdatesOfAnotherShape) {
+  const auto error_of = [](const Type& x, const Type& updates) {
+    try {
+      trace("f", {{"x", x}, {"u", updates}}, [](std::span<const Value> in) {
+        const Value rows = iota(in[0].builder(), in[1].shape()[0]);
+        return std::vector<Value>{scatter(in[0], rows, in[1], ScatterMode::kAdd)};
+      });
+    } catch (const Error& e) {
+      return std::string(name(e.code()));
+    }
+    return std::string();
+  };
+  const Dtype f32 = Dtype::kF32;
+  EXPECT_EQ(error_of({f32, {4, 3}}, {f32, {2, 1}}), name(ErrorCode::kShape));
+  EXPECT_EQ(error_of({f32, {4}}, {f32, {2, 4}}), name(ErrorCode::kShape));
+  EXPECT_EQ(error_of({f32, {4}}, {Dtype::kF64, {2}}), name(ErrorCode::kDtype));
+}
+
 TEST(Scatter, TheRowThatWasReplacedHasNoSlope) {
   const Slopes by = slopes(ScatterMode::kReplace, reals({3}, {5, 6, 7}), whole({3}, {0, 2, 0}),
                            reals({3}, {2, 9, 3}));
@@ -287,6 +305,20 @@ TEST(UpdateRows, HasAnAxisOfTheCache) {
   update(1);
   EXPECT_THROW(update(2), Error);
   EXPECT_THROW(update(-1), Error);
+}
+
+// It gives zeros, whatever the operands are.
+TEST(Attention, AQueryThatSeesNoKeyHasNoSlope) {
+  const Tensor q = reals({2, 2}, {0.5, -1, 2, 0.25}), k = reals({2, 2}, {1, -2, 0.5, 3});
+  const Tensor v = reals({2, 2}, {3, 1, -2, 0.5});
+  const Function f = trace("f", {{"q", q.type()}, {"k", k.type()}, {"v", v.type()}}, [&](auto x) {
+    AttentionOptions options;
+    options.mask = constant(x[0].builder(), Tensor::from<bool>({2, 2}, {true, true, false, false}));
+    const Value y = scaled_dot_product_attention(x[0], x[1], x[2], options);
+    return Values{sum(slice(y, 0, 1, 2) * 3.0)};
+  });
+  for (const Tensor& slope : interpret(grad(f, {0, 1, 2}), std::vector<Tensor>{q, k, v}))
+    EXPECT_TRUE(slope.same_bits(Tensor::zeros(slope.type())));
 }
 
 // The slopes are those of attention to the other keys.

@@ -78,6 +78,28 @@ TEST(CrossEntropy, SmoothedToTheFullIsThatOfAllClassesAlike) {
   EXPECT_NEAR(loss.item<float>(), 1 + std::log(1 + std::exp(-2.0)), 1e-6);
 }
 
+TEST(CrossEntropy, RefusesClassWeightsOfAnotherShape) {
+  const auto complaint = [](const Type& type) -> std::string {
+    try {
+      trace("f", {{"x", {Dtype::kF32, {2, 3}}}, {"y", {Dtype::kI32, {2}}}, {"w", type}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{cross_entropy(in[0], in[1], {.class_weights = in[2]}),
+                                        nll_loss(in[0], in[1], {.class_weights = in[2]})};
+            });
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint({Dtype::kF32, {3}}), "");
+  EXPECT_EQ(complaint({Dtype::kF32, {1}}),
+            "cross_entropy: class weights: expected f32[3], got f32[1]");
+  EXPECT_EQ(complaint({Dtype::kF32, {}}),
+            "cross_entropy: class weights: expected f32[3], got f32[]");
+  EXPECT_EQ(complaint({Dtype::kF64, {3}}),
+            "cross_entropy: class weights: expected f32[3], got f64[3]");
+}
+
 TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {
   const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {1, 2, NAN, 4}),
                                Tensor::from<std::int32_t>({2}, {0, 7})};
@@ -85,6 +107,14 @@ TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {
     return cross_entropy(v[0], v[1], {.ignore_index = 7});
   };
   EXPECT_NEAR(value_of(in, code).item<float>(), 1 + std::log(1 + std::exp(-1.0)), 1e-6);
+  // Not even if its class was ruled out.
+  const std::vector<Tensor> logs{Tensor::from<float>({2, 2}, {-1, -2, -INFINITY, -3}),
+                                 Tensor::from<std::int32_t>({2}, {1, 0})};
+  EXPECT_EQ(
+      value_of(logs,
+               [](std::span<const Value> v) { return nll_loss(v[0], v[1], {.ignore_index = 0}); })
+          .item<float>(),
+      2);
 }
 
 TEST(KlDivergence, OfATargetOfZero) {

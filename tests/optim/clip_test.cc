@@ -49,6 +49,15 @@ TEST(Clip, ByNormShortensLargeOnesAlongTheirDirection) {
   EXPECT_NEAR(got[1], -4, 1e-5);
 }
 
+TEST(Clip, ByNormNeedsGradients) {
+  try {
+    clip_by_global_norm({}, 1);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()), "global_norm: there are no gradients");
+  }
+}
+
 TEST(Clip, ByNormTakesAllTensorsForOneVector) {
   const Function f = trace("clip", {{"a", {Dtype::kF32, {1}}}, {"b", {Dtype::kF32, {1}}}},
                            [](std::span<const Value> in) {

@@ -243,6 +243,12 @@ TEST(Optimizer, AnUpdateIsOfSomething) {
   }
 }
 
+TEST(Optimizer, AnUpdateOfF64HasARateOfF64) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64})
+    EXPECT_EQ(update_function(Sgd{}, {{"w", {dtype, {3}}}}).inputs().back().type,
+              (Type{dtype, {}}));
+}
+
 // Momentum and means have a state only where they are asked for.
 TEST(Optimizer, KeepWhatTheyNeedAndItsSign) {
   const Params params{{"w", Tensor::from<float>({1}, {1})}};

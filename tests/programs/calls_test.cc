@@ -417,6 +417,13 @@ TEST(Compiled, BindsNoParametersThatAreGone) {
   };
   EXPECT_EQ(doubled(1), 2);
   EXPECT_EQ(doubled(5), 10);
+  // Nobody owns it: it may change between two calls.
+  const Params borrowed{
+      {"w", Tensor::borrow({Dtype::kF32, {3}}, std::as_bytes(std::span(*memory)), nullptr)}};
+  for (int i = 1; i < 5; ++i) {
+    std::fill(memory->begin(), memory->end(), static_cast<float>(i));
+    EXPECT_EQ(Tensor(f(borrowed)).values<float>()[0], 2 * i);
+  }
 }
 
 TEST(Compiled, KeepsNoParametersAlive) {
@@ -442,6 +449,16 @@ TEST(Compiled, TakesNumbersKeysAndTuples) {
   });
   const Tensor result = f(0.5, std::tuple{kA, Params{{"a", kB}}}, Key{3});
   EXPECT_TRUE(result.same_bits(Tensor::from<float>({3}, {1.5, 1, 0.5})));
+}
+
+TEST(Compiled, TakesIntegersOf32Bits) {
+  auto f = compile([](Value n) { return n; });
+  EXPECT_EQ(Tensor(f(std::int64_t{-1} << 31)).item<std::int32_t>(),
+            std::numeric_limits<int>::min());
+  EXPECT_EQ(complaint([&] { f(std::int64_t{1} << 31); }),
+            "expected an integer of 32 bits, got 2147483648");
+  EXPECT_EQ(complaint([&] { f(std::numeric_limits<std::uint64_t>::max()); }),
+            "expected an integer of 32 bits, got 18446744073709551615");
 }
 
 // ---- with_gradient
@@ -552,6 +569,44 @@ TEST(WithGradient, StopsAGradient) {
   }));
   EXPECT_TRUE(Tensor(g(kA)).same_bits(Tensor::zeros(f32({3}))));
   EXPECT_EQ(to_text(simplify(g)).find("tanh"), std::string::npos);
+}
+
+// All of them have one name; each keeps its own body and gradient.
+TEST(WithGradient, IsNotMergedWithAnotherOfTheSameValue) {
+  const auto straight =
+      with_gradient([](Value x) { return round(x); }, [](Value, Value, Value c) { return c; });
+  const auto twice =
+      with_gradient([](Value x) { return x * 2.0; }, [](Value, Value, Value c) { return c * 2.0; });
+  const Function f = trace("f", {{"x", f32({3})}}, [&](std::span<const Value> in) {
+    return std::vector{straight(in[0]), twice(in[0]), stop_gradient(in[0])};
+  });
+  EXPECT_EQ(simplify(f).nodes().size(), 3u);
+  const auto loss = [&](Value x) { return sum(straight(x) * stop_gradient(x)); };
+  EXPECT_TRUE(compile(grad(loss))(kA).same_bits(kA));
+}
+
+TEST(WithGradient, StopsWhatHasNoGradient) {
+  const Tensor weights = Tensor::from<float>({3}, {1, -2, 3});
+  const std::map<std::string, std::function<Value(Value)>> constants{
+      {"an op without a gradient", [](Value x) { return stop_gradient(step(x)); }},
+      {"rows by their number",
+       [](Value x) { return stop_gradient(broadcast(gather(x, argmax(x, 0)), x.shape())); }},
+      {"beside one that nothing reads", [](Value x) {
+         (void)argmax(x, 0);
+         return stop_gradient(x);
+       }}};
+  for (const auto& [name, constant] : constants) {
+    const Function f = trace("f", {{"x", f32({3})}, {"w", f32({3})}},
+                             [&](auto in) { return std::vector{sum(in[1] * constant(in[0]))}; });
+    EXPECT_TRUE(
+        interpret(grad(f, {0}), std::vector{kA, weights})[0].same_bits(Tensor::zeros(f32({3}))))
+        << name;
+  }
+  // But not of what goes around it.
+  const Function around = trace("f", {{"x", f32({3})}}, [](std::span<const Value> in) {
+    return std::vector{sum(stop_gradient(in[0]) + step(in[0]))};
+  });
+  EXPECT_NE(complaint([&] { grad(around, {0}); }).find("step: has no gradient"), std::string::npos);
 }
 
 // The tangent is the gradient's transposed, which there is only if it is linear.

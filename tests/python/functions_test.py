@@ -534,6 +534,9 @@ class GradientsOfOnesOwn(unittest.TestCase):
         self.assertNotEqual(lp.trace(again, "f32[]", name="f"), lp.trace(f, "f32[]", name="f"))
         kept = lp.grad(lp.trace(lp.with_gradient(lambda x: x * x, lambda x, y, c: c), "f32[]"))
         self.assertEqual(kept(3.0).item(), 1.0)
+        for size in range(1, 2 * f._MOST):
+            f(np.ones(size, np.float32))
+        self.assertLessEqual(len(f._known), f._MOST)
 
     def test_a_function_keeps_the_gradient_of_its_calls(self):
         def made():
@@ -897,6 +900,14 @@ class Bits(unittest.TestCase):
             self.assertTrue(f(borrowed, x).same_bits(changed))
         w["layers.0.weight"][:] = np.asarray(params["layers.0.weight"])
         self.assertTrue(f(borrowed, x).same_bits(first))
+        # So may what some rows of an array are of.
+        table = np.ones((6, 3), np.float32)
+        g = lp.compile(lambda w, x: lp.linear(x, w))
+        rows, x = lp.asarray(table)[1:5], lp.ones((2, 3))
+        for _ in range(4):
+            self.assertEqual(g(rows, x).tolist(), [[3] * 4] * 2)
+        table[:] = 5
+        self.assertEqual(g(rows, x).tolist(), [[15] * 4] * 2)
 
     def test_constants_do_not_change_with_the_memory_that_they_came_from(self):
         w = np.ones(3, np.float32)
@@ -1047,7 +1058,7 @@ class Bits(unittest.TestCase):
 
         f = lp.compile(lambda x: x + 1.0)
         for millions, count in ((32, 1), (8, 6)):  # of numbers of 4 bytes
-            x = np.zeros(millions << 20, np.float32)
+            x = np.ones(millions << 20, np.float32)  # zeros might take memory when they are read
             before = resident()
             results = [f(x) for _ in range(count)]
             self.assertGreater(resident() - before, 100 << 20)

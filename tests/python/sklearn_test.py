@@ -54,6 +54,16 @@ class Estimators(unittest.TestCase):
         x[:, 1] = 7
         self.assertTrue(np.isfinite(estimators.MLPRegressor([4], max_iter=2, random_state=1).fit(x, x[:, 0]).predict(x)).all())
 
+    def test_a_constant_column_may_have_a_rounded_mean(self):
+        for n in (10, 10_000):
+            x = np.full((n, 2), 0.1)
+            self.assertTrue((x.std(axis=0) > 0).all())
+            net = estimators.MLPRegressor([2], batch_size=n, max_iter=1, random_state=1).fit(x, x)
+            self.assertEqual((net.scale_.tolist(), net.target_scale_.tolist()), ([1, 1], [1, 1]))
+        # Small differences are differences.
+        x = 1 + 1e-9 * np.random.default_rng(0).standard_normal((10, 2))
+        self.assertTrue((estimators.MLPRegressor([2], max_iter=1, random_state=1).fit(x, x).scale_ < 1e-8).all())
+
     def test_the_loss_curve_is_the_mean_of_the_examples(self):
         x = np.random.default_rng(0).standard_normal((9, 2))
         whole, parts = (

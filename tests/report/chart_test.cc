@@ -24,6 +24,9 @@ TEST(Ticks, AreRoundAndCoverTheValues) {
   EXPECT_EQ(round_ticks(0.6, 1.2, 3).size(), 4u);
   EXPECT_EQ(round_ticks(-1.2, -0.6, 3).size(), 4u);
   EXPECT_EQ(round_ticks(0.3, 0.9, 3).size(), 5u);
+  // Many steps from 0.
+  EXPECT_LE(round_ticks(1, 1 + 2e-9, 5).front(), 1);
+  EXPECT_LE(round_ticks(-1 - 2e-9, -1, 5).front(), -1 - 2e-9);
 }
 
 TEST(Ticks, OfOddNumbersAreFewAndInOrder) {
@@ -67,6 +70,13 @@ TEST(Charts, EachTickHasItsNumberAndEachAxisItsLabel) {
         "y=\"16.0\" text-anchor=\"end\">2<", "x=\"263\" y=\"274\" text-anchor=\"middle\">step<",
         "rotate(-90)\" text-anchor=\"middle\">loss<", "aria-label=\"title\""})
     EXPECT_EQ(count(html, part), 1u) << part << html;
+}
+
+// Ticks of the values from 0.5 to 9.5 are 2, 4, 6 and 8, though 0 and 10 are beside them.
+TEST(Charts, TicksBelowThePlotAreWithinIt) {
+  const std::string html = to_html(chart({{0.5, 1}, {9.5, 2}}));
+  EXPECT_EQ(count(html, "y=\"256\" text-anchor=\"middle\">"), 4u) << html;
+  for (const char* beside : {">0<", ">10<"}) EXPECT_EQ(count(html, beside), 0u) << beside;
 }
 
 // About eighty of a line; the last is one of them.

@@ -253,6 +253,19 @@ class Answers(CompletionsTest):
                         self.assertEqual("".join(choice["text"] for choice in choices), text)
                         self.assertEqual(choices[-1]["finish_reason"], reason)
 
+    def test_half_a_character_before_an_eos_is_a_part_of_the_text(self):
+        for seed in (69, 124):
+            text = self.generated("llama", "the cat", 40, seed)
+            self.assertTrue(text.endswith("\ufffd"))
+            for stop, expected in ([], text), ([text[-3:]], text.split(text[-3:])[0]):
+                for stream in (False, True):
+                    with self.subTest(seed=seed, stop=stop, stream=stream):
+                        answer = self.server.post(PATH, {"model": "llama", "prompt": "the cat", "seed": seed, "max_tokens": 40,
+                                                         "stop": stop, "stream": stream})
+                        choices = [chunk["choices"][0] for chunk in (chunks_of(answer) if stream else [answer.json()])]
+                        self.assertEqual("".join(choice["text"] for choice in choices), expected)
+                        self.assertEqual(choices[-1]["finish_reason"], "stop")
+
     def test_streamed_probabilities_are_those_of_the_text(self):
         """Two equal characters before a stop: of the second nothing is known to stay when the first is told."""
         for seed in range(100):
@@ -464,6 +477,7 @@ class Limits(CompletionsTest):
         self.assertEqual(answer.status, 413)
         self.assertIn("logprobs: 21 of each of 40 tokens: expected at most 195", answer.body.decode())
         self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
+        self.refused(server.post(PATH, {**asked, "logprobs": 1, "n": 3}), 413, "logprobs: 2 of each of 120 tokens")
         self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
         prompt = {**asked, "prompt": "t" * 100, "max_tokens": 1, "logprobs": 1}
         self.assertEqual(server.post(PATH, prompt).status, 200)
@@ -657,8 +671,7 @@ class Chats(CompletionsTest):
         texts = self.server.post(PATH, {"model": "chat", "prompt": self.prompt(), **asked}).json()["choices"]
         self.assertTrue(any("<|im_end|>" in one["text"] for one in texts))
         for choice, one in zip(choices, texts, strict=True):
-            # Bytes that make no whole character before an end are left out.
-            self.assertEqual(choice["message"]["content"].rstrip("\ufffd"), one["text"].split("<|im_end|>")[0].rstrip("\ufffd"))
+            self.assertEqual(choice["message"]["content"], one["text"].split("<|im_end|>")[0])
             self.assertEqual(choice["finish_reason"], "stop" if "<|im_end|>" in one["text"] else one["finish_reason"])
 
     def test_take_what_room_there_is(self):
@@ -778,6 +791,17 @@ class Receipts(CompletionsTest):
         options = ("receipt", self.models["gpt"], "--request", self.request)
         self.output(*options, "--answer", self.answer, "--receipt", receipt)
         self.assertIn("has no seed", self.error(2, *options, "--receipt", receipt))
+
+    def test_a_generation_that_fails_says_why(self):
+        broken = self.folder / "broken"
+        shutil.copytree(self.models["charlm"], broken)
+        model = (broken / "model.safetensors").read_bytes()
+        header = 8 + int.from_bytes(model[:8], "little")
+        nans = b"\0\0\xc0\x7f" * ((len(model) - header) // 4)
+        (broken / "model.safetensors").write_bytes(model[:header] + nans)
+        self.request.write_text(json.dumps({"model": "broken", "prompt": "the", "seed": 4}))
+        receipt = "; ".join(f"{name}={'0' * 16}" for name in ("model", "input", "output"))
+        self.assertIn("logit 0 is nan", self.error(1, "receipt", broken, "--request", self.request, "--receipt", receipt))
 
     def test_the_first_difference(self):
         receipt = self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8)

@@ -495,6 +495,7 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
     net.width = 96;
     const TrainConfig whole = complete(preset, data);
     EXPECT_EQ(gpt_of(whole, 11).config(), net.config());
+    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).norm, net.norm);
     // Options beside the preset override it, and a file's choices do not count.
     preset.norm = "rms";
     net.norm = nn::GptNorm::kRms;

@@ -163,6 +163,22 @@ TEST(DataFacts, AColumnMayTellTheTarget) {
   EXPECT_TRUE(data_facts(data).giveaways.empty());
 }
 
+// A line with noise of a hundredth of its deviation is a good predictor, not the target.
+TEST(DataFacts, AColumnNearlyOnALineDoesNotTellTheTarget) {
+  for (const float noise : {0.0f, 0.3f}) {
+    std::vector<float> values, targets;
+    for (int i = 0; i < 30; ++i) {
+      values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i)});
+      targets.push_back(static_cast<float>(3 * i) + (i % 2 != 0 ? noise : -noise));
+    }
+    Split data;
+    data.train = dataset(2, values, std::vector<std::int32_t>(30));
+    data.train.task = Task::kRegression;
+    data.train.targets = Tensor::from<float>({30, 1}, targets);
+    EXPECT_EQ(data_facts(data).giveaways.size(), noise == 0 ? 1U : 0U);
+  }
+}
+
 // With few rows of each class, too, and with several targets each has a column of its own.
 TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
   const auto giveaways = [](std::int32_t rows, std::int32_t classes) {

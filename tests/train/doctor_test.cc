@@ -145,7 +145,13 @@ TEST(Doctor, RecommendsEarlyStoppingIfThereIsAValidationSet) {
   EXPECT_TRUE(recommended());
   // The weights of the best epoch are kept then, whatever the loss does behind it.
   EXPECT_TRUE(names(diagnose(log)).contains("overfitting"));
-  log.run.config = Json{{"early_stopping", Json{{"patience", 3}}}};
+  const Json patient{{"early_stopping", Json{{"patience", 3}}}};
+  log.run.config = patient;
+  EXPECT_FALSE(names(diagnose(log)).contains("overfitting"));
+  // A resumed run may have changed it.
+  log.resumes = {{.step = 1, .command = {"train"}, .config = Json::object()}, {.step = 2}};
+  EXPECT_TRUE(names(diagnose(log)).contains("overfitting"));
+  log.resumes.push_back({.step = 3, .command = {"train"}, .config = patient});
   EXPECT_FALSE(names(diagnose(log)).contains("overfitting"));
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace limpid::train {
@@ -119,6 +121,49 @@ TEST(LogThinner, KeepsFewWhereEveryEpochIsTheBest) {
   written.add(EndEvent{});
   const std::vector<std::int64_t> epochs = epochs_of(written.log);
   EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 20'001), 1);
+}
+
+// Each of 16 digits, with quotes and a comma; a log of more than 2^28 bytes cannot be read.
+TEST(LogThinner, BoundsTheHashesOfManyShards) {
+  for (const std::int64_t shards : {2, 128, 1024, 65'536, 10'000'000}) {
+    Written written({.step = 1, .hashes = shards});
+    for (std::int64_t step = 1; step <= 20'000; ++step) written.add_step(step);
+    const auto kept = static_cast<std::int64_t>(written.log.steps.size());
+    EXPECT_GE(kept, 2) << shards;
+    EXPECT_EQ(kept > 8'192, shards <= 128) << shards;
+    if (shards <= 65'536) {
+      EXPECT_LT(kept * shards * 19, std::int64_t{1} << 26) << shards;
+    }
+  }
+}
+
+// It is written before a checkpoint.
+TEST(LogThinner, AKilledRunHasItsBestEpoch) {
+  Written written({});
+  for (std::int64_t epoch = 1; epoch <= 9'001; ++epoch) written.add_epoch(epoch, true);
+  const std::optional<EpochEvent> best = written.thinner.take_best();
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->epoch, 9'001);
+  written.log.add(*best);
+  written.text += to_json_line(*best);
+  EXPECT_FALSE(written.thinner.take_best());
+  LogThinner again({});
+  const RunLog resumed = parse_run_log(again.thin(written.text, "log"), "log");
+  EXPECT_EQ(resumed.epochs.back().epoch, 9'001);
+  written.add(EndEvent{});
+  const std::vector<std::int64_t> epochs = epochs_of(written.log);
+  EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 9'001), 1);
+}
+
+TEST(LogThinner, KeepsFewWhereACheckpointFollowsEveryBestEpoch) {
+  Written written({});
+  std::size_t most = 0;
+  for (std::int64_t epoch = 1; epoch <= 30'001; ++epoch) {
+    written.add_epoch(epoch, true);
+    if (const auto best = written.thinner.take_best()) written.log.add(*best);
+    most = std::max(most, written.log.epochs.size());
+  }
+  EXPECT_LE(most, 3 * 4'097U);
 }
 
 TEST(LogThinner, KeepsTheSameOfAResumedRun) {

@@ -105,6 +105,12 @@ TEST(Metrics, MultiLabel) {
   EXPECT_DOUBLE_EQ(wider.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 3);
 }
 
+TEST(Metrics, HalfALabelIsNone) {
+  const Tensor logits = Tensor::from<float>({1, 2}, {-1, -1});
+  const Tensor targets = Tensor::from<float>({1, 2}, {0.5f, 0.5f});
+  EXPECT_EQ(multilabel_metrics(logits, targets).metrics.at("accuracy"), 1);
+}
+
 TEST(Metrics, Regression) {
   const Tensor predictions = Tensor::from<float>({4, 2}, {1, 10, 2, 20, 4, 20, 3, 50});
   const Tensor targets = Tensor::from<float>({4, 2}, {1, 12, 3, 18, 3, 24, 5, 46});

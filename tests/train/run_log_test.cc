@@ -67,7 +67,7 @@ std::vector<Event> events() {
           EpochEvent{1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}, {"accuracy", 0.5}}, 3, 1e4, true},
           SampleEvent{2, "and so\n"},
           Finding{"loss_not_finite", Severity::kError, "layers.0", "symptom", "cause", "fix", 2},
-          ResumeEvent{2},
+          ResumeEvent{2, {"train", "--resume"}, Json{{"epochs", 3}}},
           probe_event(2),
           end_event()};
 }

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/open_model.h"
@@ -257,6 +258,45 @@ TEST(Run, HasACheckpointAsOftenAsIsAsked) {
   EXPECT_EQ(checkpoints, (std::vector<std::int64_t>{0, 6, 12, 18, kSteps}));
 }
 
+// Of four steps.
+TEST(Run, AnEpochThatTookASecondEndsWithACheckpoint) {
+  const TemporaryFolder folder;
+  train::Run run(small_config(), {.folder = folder / "run"});
+  std::vector<std::int64_t> checkpoints;
+  run.on_step([](const StepEvent& step) {
+    if (step.step == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  });
+  run.on_checkpoint([&](std::int64_t step) { checkpoints.push_back(step); });
+  run.train();
+  ASSERT_GE(checkpoints.size(), 3u);
+  EXPECT_EQ(checkpoints[1], 4);
+}
+
+// Of so many epochs the log has every second one, and the best.
+TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
+  const TemporaryFolder folder;
+  TrainConfig config = small_config();
+  config.hidden = {2};
+  config.batch = 30;
+  config.epochs = 5000;
+  config.log_every = 1000;
+  config.probe_every = 0;
+  config.checkpoint_every = 4097;
+  config.dropout = 0;
+  config.schedule = "constant";
+  config.optimizer = "sgd";
+  config.rate = 2e-5;
+  {
+    train::Run run(config, {.folder = folder / "run"});
+    run.train([&] { return run.trainer().steps_done() == 4098; });
+    ASSERT_EQ(run.trainer().best_epoch(), 4098);
+  }
+  // As the log was at the checkpoint.
+  const std::string text = read(RunFolder(folder / "run").log());
+  const RunLog log = parse_run_log(log_until(text, 4097, "log"), "log");
+  EXPECT_EQ(log.epochs.back().epoch, 4097);
+}
+
 TEST(Run, ItsFolderOpensAsItsModel) {
   const TemporaryFolder folder;
   train::Run run(small_config(), {.folder = folder / "run"});
@@ -418,6 +458,17 @@ TEST(RunOfRanks, StopsWhereOneIsAskedToAndGoesOnFromTheFolderOfTheFirst) {
   expect_same(parse_run_log(log_path(folder / "run")), whole.log);
 }
 
+TEST(RunOfRanks, AreComparedWhereTheyResume) {
+  const TemporaryFolder folder;
+  train::Run(shared_config(), {.folder = folder / "run"}).train(after(3));
+  distribute::run_in_process(2, [&](distribute::Communicator& ranks) {
+    TrainConfig config = shared_config();
+    if (ranks.rank() == 1) config.rate = 0.5;
+    train::Run run(config, {.folder = folder / "run", .ranks = &ranks});
+    expect_error(ErrorCode::kInvalidArgument, "has another configuration", [&] { run.resume(); });
+  });
+}
+
 TEST(RunOfRanks, StartsWhereTheFirstHasNoCheckpoint) {
   const Whole whole(shared_config());
   const TemporaryFolder folder;
@@ -445,6 +496,9 @@ TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
   options.overwrite = false;
   expect_error(ErrorCode::kInvalidArgument, "holds a run that is finished (step",
                [&] { train::Run(small_config(), options).start(); });
+  options.overwrite = true;
+  train::Run(small_config(), options).start();
+  EXPECT_FALSE(RunFolder(options.folder).held_run()->finished) << "its model is gone";
 }
 
 // Nothing can be resumed from it.
@@ -533,6 +587,49 @@ TEST(Run, AFinishedRunBecomesLonger) {
                [&] { train::Run(longer, options).resume(); });
 }
 
+// Its configuration is that of the longer run, its checkpoint still that of the shorter one.
+TEST(Run, AnExtendedRunThatIsKilledBeforeItsNextCheckpointGoesOn) {
+  TrainConfig config = small_config();
+  config.schedule = "constant";
+  config.epochs = 4;
+  const Whole whole(config);
+  const TemporaryFolder folder;
+  RunOptions options{.folder = folder / "run"};
+  config.epochs = 2;
+  train::Run(config, options).train();
+  TrainConfig longer = RunFolder(options.folder).read_config();
+  longer.epochs = 4;
+  options.command = {"make", "it", "longer"};
+  train::Run(longer, options).resume();
+  options.command = {"go", "on"};
+  train::Run run(RunFolder(options.folder).read_config(), options);
+  run.resume();
+  EXPECT_EQ(run.train().reason, "finished");
+  expect_same(run.model().params, whole.params);
+  const RunLog log = parse_run_log(log_path(options.folder));
+  ASSERT_EQ(log.resumes.size(), 2u);
+  EXPECT_EQ(log.resumes[0].command, (std::vector<std::string>{"make", "it", "longer"}));
+  EXPECT_TRUE(log.resumes[1].command.empty());
+  EXPECT_EQ(log.run.config.at("epochs"), 2);
+  EXPECT_EQ(log.config(), to_json(longer));
+}
+
+TEST(Run, IsMadeLongerByItsFirstResumeAlone) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  train::Run(small_config(), options).train();
+  TrainConfig longer = small_config();
+  longer.epochs = 9;
+  train::Run run(longer, options);
+  run.resume();
+  run.step();
+  run.interrupt();
+  run.resume();
+  ASSERT_EQ(run.log().resumes.size(), 2u);
+  EXPECT_EQ(run.log().resumes[0].command, options.command);
+  EXPECT_TRUE(run.log().resumes[1].command.empty());
+}
+
 TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
   const TemporaryFolder folder;
   RunOptions options{.folder = folder / "run", .command = {"limpid", "train", "first"}};
@@ -593,10 +690,42 @@ TEST(Run, ConfigurationsThatMakeNoSense) {
   expect_error(ErrorCode::kParse, "data 'mnist': expected digits", [&] { train::Run run(config); });
 }
 
+TEST(Run, RefusesDataWithoutATrainingSet) {
+  Split data = load_data(small_config());
+  data.train = data.train.rows(0, 0);
+  TrainConfig config = small_config();
+  for (const char* norm : {"none", "batch"}) {
+    config.norm = norm;
+    expect_error(ErrorCode::kInvalidArgument, "expected examples to train on, got none",
+                 [&] { train::Run(config, data); });
+  }
+}
+
+// Whichever of the micro-batches, or of the shards, has it.
+TEST(Run, NamesTheInputThatIsNotFinite) {
+  for (const bool shards : {false, true})
+    for (const std::size_t row : {0, 13, 29}) {
+      TrainConfig config = small_config();
+      config.batch = shards ? 30 : 5;
+      (shards ? config.shards : config.accumulate) = 6;
+      Split data = load_data(config);
+      const auto before = data.train.inputs.values<float>();
+      ASSERT_EQ(before.size(), 60u);
+      data.train.inputs = Tensor::generate<float>({30, 2}, [&](std::span<float> out) {
+        std::copy(before.begin(), before.end(), out.begin());
+        out[2 * row + 1] = std::nanf("");
+      });
+      train::Run run(config, std::move(data));
+      expect_error(ErrorCode::kInvalidArgument, ": the input '%x' held nan at [",
+                   [&] { run.train(); });
+    }
+}
+
 TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   const TemporaryFolder folder;
   TrainConfig config = small_config();
   config.rate = 1e30;
+  config.checkpoint_every = 1000;
   train::Run run(config, {.folder = folder / "run"});
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { run.train(); });
   EXPECT_EQ(run.log().end->reason, "non-finite loss");
@@ -608,6 +737,7 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   EXPECT_TRUE(run.log().findings[0].symptom.starts_with("the loss is nan in step 2, after "))
       << run.log().findings[0].symptom;
   EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
+  EXPECT_EQ(RunFolder(folder / "run").held_run()->step, 1);
   train::Run again(config, {.folder = folder / "run"});
   again.resume();
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
@@ -661,6 +791,20 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
   EXPECT_FALSE(verify_shard(RunFolder(folder / "other"), 2, 1).logged) << "it logs no hashes";
   refused("the checkpoint has another configuration or other data than the run",
           [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
+}
+
+// An epoch has four steps, and the second one is not better.
+TEST(VerifyShard, HasNoStepAfterEarlyStopping) {
+  const TemporaryFolder folder;
+  const RunFolder run(folder / "run");
+  TrainConfig config = shared_config();
+  config.rate = 1e-30;
+  config.patience = 1;
+  train::Run(config, {.folder = run.path()}).train();
+  EXPECT_NO_THROW(verify_shard(run, 8, 0));
+  for (const std::int64_t step : {9, 10})
+    expect_error(ErrorCode::kInvalidArgument, "the training ends after step 8: early stopping",
+                 [&] { verify_shard(run, step, 0); });
 }
 
 // What the doctor takes for tried.

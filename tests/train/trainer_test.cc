@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <thread>
 #include <type_traits>
 
@@ -563,6 +564,48 @@ TEST(Trainer, StopsEarlyWithTheBestModel) {
   }
 }
 
+// Every epoch is better, but the first one alone by enough.
+TEST(Trainer, WithoutPatienceAnyMoreItsModelIsTheLast) {
+  const Split data = split(Task::kClassification);
+  TrainOptions options{.epochs = 12,
+                       .batch = 45,
+                       .schedule = {.rate = 0.01},
+                       .early_stopping = EarlyStopping{.patience = 3, .min_delta = 1}};
+  const Problem problem = mlp_problem(network(0));
+  Trainer first(problem, data, options);
+  finish_training(first);
+  ASSERT_EQ(first.ending(), Ending::kEarlyStopping);
+  options.early_stopping.reset();
+  Trainer on(problem, data, options);
+  on.restore(first.state());
+  finish_training(on);
+  EXPECT_EQ(on.steps_done(), 12);
+  expect_same_params(on.model(), on.state().params);
+  EXPECT_TRUE(on.state().best.empty());
+}
+
+// The model of the best epoch so far was not kept.
+TEST(Trainer, WithPatienceFromNowOnItsBestEpochIsALaterOne) {
+  const Split data = split(Task::kClassification);
+  TrainOptions options{.epochs = 20, .batch = 45, .schedule = {.rate = 1e-30}};
+  const Problem problem = mlp_problem(network(0));
+  Trainer first(problem, data, options);
+  for (int step = 0; step < 5; ++step) first.step();
+  ASSERT_EQ(first.best_epoch(), 1);
+  options.early_stopping = EarlyStopping{.patience = 3};
+  for (int resumes = 0; resumes < 2; ++resumes) {
+    Trainer on(problem, data, options);
+    on.restore(first.state());
+    for (int resume = 0; resume < resumes; ++resume) on.restore(on.state());
+    EXPECT_EQ(on.ending(), Ending::kNone);
+    finish_training(on);
+    EXPECT_EQ(on.ending(), Ending::kEarlyStopping);
+    EXPECT_EQ(on.best_epoch(), 6);
+    EXPECT_EQ(on.steps_done(), 6 + 3);
+    expect_same_params(on.model(), on.state().best);
+  }
+}
+
 TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
   const Split data = split(Task::kRegression);
   nn::Mlp normed = network(0);
@@ -588,6 +631,32 @@ TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
     EXPECT_TRUE(loss == result.step.loss || (std::isnan(loss) && std::isnan(result.step.loss)));
     EXPECT_THROW(trainer.step(), Error);
   }
+}
+
+// Its sums of before are finite, and its own batch has the NaN.
+TEST(Trainer, ReplaysTheMicroBatchThatIsNotFinite) {
+  const Split good = split(Task::kClassification);
+  const Problem problem = mlp_problem(network(0));
+  for (const std::int64_t shards : {1, 2})
+    for (const std::size_t row : {0, 22, 44}) {
+      Split data = good;
+      const auto x = good.train.inputs.values<float>();
+      data.train.inputs = Tensor::generate<float>({45, kFeatures}, [&](std::span<float> out) {
+        std::copy(x.begin(), x.end(), out.begin());
+        out[row * kFeatures] = std::nanf("");
+      });
+      Trainer trainer(problem, data, {.batch = 10, .accumulate = 5, .shards = shards});
+      trainer.step();
+      ASSERT_EQ(trainer.ending(), Ending::kNonFinite);
+      const Trainer::Replay replay = trainer.replay();
+      for (std::size_t i = 0; i < replay.inputs.size(); ++i) {
+        if (replay.inputs[i].dtype() != Dtype::kF32) continue;
+        const auto values = replay.inputs[i].values<float>();
+        EXPECT_EQ(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); }),
+                  replay.function.inputs()[i].name == "x")
+            << replay.function.inputs()[i].name << ", row " << row << ", " << shards << " shards";
+      }
+    }
 }
 
 // The sum of the squares overflows, the loss does not.
@@ -642,13 +711,22 @@ TEST(Trainer, ChecksTheOptimizersStateWhereAsked) {
 
 TEST(Trainer, ReplaysNothingBeforeItsFirstStep) {
   const Split data = split(Task::kClassification);
-  const Trainer trainer(mlp_problem(network()), data, {});
-  try {
-    trainer.replay();
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "train: expected a step before replay()");
-  }
+  Trainer trainer(mlp_problem(network()), data, {});
+  const TrainState first = trainer.state();
+  const auto expect_refused = [&] {
+    try {
+      trainer.replay();
+      ADD_FAILURE() << "nothing thrown";
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.what(), "train: expected a step before replay()");
+    }
+    EXPECT_THROW(trainer.observed(), Error);
+  };
+  expect_refused();
+  trainer.step();
+  EXPECT_NO_THROW(trainer.observed());
+  trainer.restore(first);
+  expect_refused();
 }
 
 TEST(Trainer, NamesTheTensorThatIsNotOfItsState) {
@@ -723,6 +801,25 @@ TEST(Feeder, HasNoMoreThanItsPieces) {
     EXPECT_EQ(feeder.next().rows, 3);
     EXPECT_EQ(feeder.next().rows, 3);
     EXPECT_THROW(feeder.next(), Error);
+  }
+}
+
+// It is the full batch.
+TEST(Trainer, ABatchMayBeLargerThanAnyData) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const Split data = split(Task::kClassification);
+  const Problem problem = mlp_problem(network());
+  const auto trained = [&](std::int64_t batch, std::int64_t accumulate, std::int64_t shards) {
+    Trainer trainer(problem, data,
+                    {.epochs = 2, .batch = batch, .accumulate = accumulate, .shards = shards});
+    EXPECT_EQ(trainer.steps(), 2);
+    finish_training(trainer);
+    return trainer.state();
+  };
+  for (const std::int64_t shards : {1, 2}) {
+    expect_same_params(trained(kMost, 1, shards), trained(45, 1, shards));
+    expect_same_params(trained(20, kMost, shards), trained(20, 3, shards));
+    expect_same_params(trained(kMost, kMost, shards), trained(45, 2, shards));
   }
 }
 

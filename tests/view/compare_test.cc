@@ -333,6 +333,15 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_EQ(keep(*session_, edited, std::string(200, 'a'))->name.size(), 200u);
 }
 
+TEST_F(ViewCompare, AVariantOfTensorsAloneIsNoModel) {
+  OpenModel tensors{.name = "tensors", .has_function = false};
+  tensors.model.params.set("w", Tensor::from<float>({2}, {1, 2}));
+  const auto open = session_->add(std::move(tensors));
+  const auto kept = keep(*session_, {.model = open->id}, "variant");
+  EXPECT_FALSE(kept->has_function);
+  EXPECT_EQ(kept->hash, open->hash);
+}
+
 // The tool has it under its name.
 TEST_F(ViewCompare, ADroppedModelsCommandHasItsName) {
   OpenModel open{.name = "my net.safetensors", .origin = Origin::kDropped};

@@ -173,6 +173,23 @@ ErrorCode code_of(const std::function<void()>& call) {
   return ErrorCode::kInternal;
 }
 
+TEST(Edit, SetsIntegersOf32Bits) {
+  const Function f = trace("f", {{"x", {Dtype::kI32, {2}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });
+  for (const double number : {-0x1p31, 0x1p31 - 1}) {
+    const Function g = edit(f, {{"%x", {}, Edit::Set{number}}}).function;
+    const std::vector<Tensor> x{Tensor::zeros({Dtype::kI32, {2}})};
+    EXPECT_EQ(interpret(g, x)[0].values<std::int32_t>()[1], number);
+  }
+  for (const double number : {-0x1p31 - 1, 0x1p31, 0.5}) try {
+      edit(f, {{"%x", {}, Edit::Set{number}}});
+      ADD_FAILURE() << number;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kDtype) << e.what();
+      EXPECT_NE(std::string(e.what()).find("expected an integer of 32 bits"), std::string::npos);
+    }
+}
+
 TEST(Edit, RefusesWhatThereIsNot) {
   const Worked w = real_mlp();
   const auto edited = [&](const char* text) {
@@ -186,7 +203,8 @@ TEST(Edit, RefusesWhatThereIsNot) {
   const Function tokens = trace("f", {{"t", {Dtype::kI32, {2}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{cast(in[0], Dtype::kF32)};
   });
-  EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t *= 2")}); }), ErrorCode::kDtype);
+  for (const char* text : {"%t *= 2", "%t += 2", "%t += noise(1, 7)"})
+    EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit(text)}); }), ErrorCode::kDtype) << text;
   EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = 0.5")}); }), ErrorCode::kDtype);
   EXPECT_NO_THROW(edit(tokens, {parse_edit("%t[1] = 5")}));
   EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = 2147483649")}); }), ErrorCode::kDtype);

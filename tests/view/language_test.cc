@@ -159,6 +159,9 @@ TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
 TEST_F(ViewLanguage, ExamplesAreThoseOfTheRun) {
   const auto open = session_->model("r1");
   EXPECT_EQ(session_->examples(*open, open->data, "train")->input_type().shape, (Shape{16}));
+  // And of the model after one of its steps.
+  const auto step = session_->runs().at("r1", 1).model;
+  EXPECT_EQ(session_->examples(*step, step->data, "train")->input_type().shape, (Shape{16}));
 }
 
 TEST_F(ViewLanguage, AnExampleIsItsTokens) {
@@ -360,6 +363,13 @@ TEST_F(ViewUntrained, AnOutputWithoutATokenIsShownByItsNumber) {
   std::vector<std::string> texts(6);
   for (const NextToken& n : l.next) texts.at(static_cast<std::size_t>(n.token.id)) = n.token.text;
   EXPECT_EQ(texts, (std::vector<std::string>{"a", "b", "c", "d", "e", "<5>"}));
+}
+
+TEST_F(ViewUntrained, AnOutputWithoutATokenIsNeverDrawn) {
+  const std::string id = add(nn::CharLm{6, 3, 5, nn::mlp({15, 8, 6}, relu)}, letters());
+  const Generated all = generate(session_, {.model = id, .text = "abc", .seed = 3, .count = 60}, 0);
+  ASSERT_EQ(all.tokens.size(), 63u);
+  for (const ShownToken& token : all.tokens) EXPECT_LT(token.id, 5);
 }
 
 TEST_F(ViewUntrained, ATextEndsWhereTheModelEndsIt) {

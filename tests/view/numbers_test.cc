@@ -26,6 +26,9 @@ TEST(ViewNumbers, DigitsReadBackAsTheSameNumber) {
   }
   EXPECT_EQ(number_json(static_cast<double>(0.1f), Dtype::kF32).dump(), "0.1");
   EXPECT_EQ(number_json(0.1).dump(), "0.1");
+  EXPECT_EQ(number_json(0.10009765625, Dtype::kBf16).dump(), "0.1");
+  EXPECT_EQ(number_json(0.0999755859375, Dtype::kF16).dump(), "0.1");
+  EXPECT_EQ(number_json(65280, Dtype::kBf16).dump(), "65300.0");
   EXPECT_EQ(number_json(std::nan("")).dump(), "\"nan\"");
   EXPECT_EQ(number_json(-kInf).dump(), "\"-inf\"");
 }

@@ -51,7 +51,8 @@ TEST(ViewPlayground, StepsInPartsAreTheStepsOfACommand) {
   Playground other;
   EXPECT_EQ(other.play({.config = moons(), .state = state}).hash, played.hash);
   // And an earlier state is itself.
-  EXPECT_EQ(ground.play({.config = moons(), .state = "p0@8"}).step, 8);
+  const std::string name = state.substr(0, state.find('@'));
+  EXPECT_EQ(ground.play({.config = moons(), .state = name + "@8"}).step, 8);
 }
 
 TEST(ViewPlayground, TheSurfaceIsWhatTheModelSays) {
@@ -165,7 +166,52 @@ TEST(ViewPlayground, WeightsMoveByHand) {
   for (const MovedWeight& wrong :
        {MovedWeight{"layers.9.bias", {0}, 0}, MovedWeight{"layers.0.bias", {6}, 0},
         MovedWeight{"layers.0.bias", {0, 0}, 0}, MovedWeight{"layers.0.bias", {-1}, 0}})
-    EXPECT_THROW(ground.play({.config = moons(), .state = after.state, .moved = {wrong}}), Error);
+    EXPECT_THROW(ground.play({.config = moons(), .state = matrix.state, .moved = {wrong}}), Error);
+}
+
+TEST(ViewPlayground, WeightsMoveTogetherOrNotAtAll) {
+  Playground ground;
+  const MovedWeight one{"layers.0.bias", {2}, 1.5}, other{"layers.0.bias", {3}, -1},
+      none{"layers.9.bias", {0}, 1};
+  // One that cannot be computed again.
+  const Played before = ground.play({.config = moons(), .steps = 5, .moved = {other}});
+  EXPECT_THROW(ground.play({.config = moons(), .state = before.state, .moved = {one, none}}),
+               Error);
+  EXPECT_EQ(ground.play({.config = moons(), .state = before.state}).hash, before.hash);
+  const Played both =
+      ground.play({.config = moons(), .state = before.state, .moved = {one, other}});
+  EXPECT_EQ(both.params.at("layers.0.bias").values<float>()[2], 1.5f);
+  EXPECT_EQ(both.params.at("layers.0.bias").values<float>()[3], -1.0f);
+}
+
+TEST(ViewPlayground, AStateNamesOneNetwork) {
+  Playground ground;
+  const Played before = ground.play({.config = moons(), .steps = 5});
+  const Played moved = ground.play(
+      {.config = moons(), .state = before.state, .moved = {{"layers.0.bias", {2}, 1.5}}});
+  EXPECT_NE(moved.state, before.state);
+  EXPECT_EQ(ground.play({.config = moons(), .state = before.state}).hash, before.hash);
+  EXPECT_EQ(ground.play({.config = moons(), .state = moved.state}).hash, moved.hash);
+  // No steps from its configuration lead there.
+  ground.play({.config = moons(), .state = moved.state, .steps = 5});
+  EXPECT_THROW(ground.play({.config = moons(), .state = moved.state}), Error);
+  EXPECT_THROW(ground.take_away(moons(), moved.state, 0), Error);
+  // The state of another configuration, which is not kept.
+  PlayConfig faster = moons();
+  faster.rate = 0.05;
+  EXPECT_THROW(Playground().play({.config = faster, .state = before.state}), Error);
+}
+
+TEST(ViewPlayground, FewTrainingsAreKept) {
+  Playground ground;
+  const auto moved = [&](double to) {
+    return ground.play({.config = moons(), .moved = {{"layers.0.bias", {0}, to}}});
+  };
+  const Played first = moved(1);
+  for (int i = 2; i <= 8; ++i) moved(i);
+  EXPECT_EQ(ground.play({.config = moons(), .state = first.state}).hash, first.hash);
+  for (int i = 2; i <= 9; ++i) moved(i);
+  EXPECT_THROW(ground.play({.config = moons(), .state = first.state}), Error);
 }
 
 TEST(ViewPlayground, AnotherRateGoesOnWithTheWeights) {
@@ -251,8 +297,27 @@ TEST(ViewPlayground, ATableOfOnesOwn) {
   }
 }
 
+// A column is named by whoever made the table.
+TEST(ViewPlayground, ACommandQuotesWhatAShellWouldRead) {
+  PlayConfig config;
+  config.data = "csv";
+  for (const char* const name : {"my class", "length (cm)", "$(rm *)"}) {
+    config.target = name;
+    config.csv = "a,b," + config.target + "\n";
+    for (int i = 0; i < 20; ++i) config.csv += fmt::format("{},{},{}\n", i, i % 3, i % 2);
+    Playground ground;
+    const Played played = ground.play({.config = config, .steps = 1});
+    const std::string command = ground.take_away(config, played.state, 0).command;
+    EXPECT_NE(command.find(fmt::format(" --data 'csv:data.csv,target={}' ", name)),
+              std::string::npos)
+        << command;
+  }
+}
+
 TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
   Playground ground;
+  const std::string state = ground.play({.config = moons()}).state;
+  const std::string name = state.substr(0, state.find('@'));
   const auto refused = [&](auto change) {
     PlayRequest request{.config = moons()};
     change(request);
@@ -266,8 +331,10 @@ TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
     r.grid = 2;
   });
   refused([](PlayRequest& r) { r.state = "q"; });
-  refused([](PlayRequest& r) { r.state = "p1@x"; });
-  refused([](PlayRequest& r) { r.state = "p99@999999999"; });
+  refused([](PlayRequest& r) { r.state = "p1@1"; });
+  for (const char* const step :
+       {"", "@", "@x", "@-5", "@1x", "@99999999999999999999", "@999999999"})
+    refused([&](PlayRequest& r) { r.state = name + step; });
   refused([](PlayRequest& r) { r.config.data = "csv:/etc/passwd"; });
   refused([](PlayRequest& r) { r.config.data = "digits"; });
   refused([](PlayRequest& r) { r.config.hidden = {1000}; });
@@ -277,8 +344,6 @@ TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
   refused([](PlayRequest& r) { r.config.optimizer = "fly"; });
   refused([](PlayRequest& r) { r.config.rate = -1; });
   refused([](PlayRequest& r) { r.grid = -1; });
-  refused([](PlayRequest& r) { r.state = "p1"; });
-  refused([](PlayRequest& r) { r.state = "px@3"; });
   refused([](PlayRequest& r) { r.config.hidden = {0}; });
   refused([](PlayRequest& r) { r.config.count = 0; });
   refused([](PlayRequest& r) { r.config.seed = ~std::uint64_t{0}; });

@@ -293,6 +293,75 @@ TEST_F(ViewRuns, AStepThatDiffersFromItsCheckpointIsSaidTo) {
   EXPECT_EQ(session_->runs().at("r0", 27).verified, std::nullopt);
 }
 
+TEST_F(ViewRuns, ACheckpointOfAnotherRunIsNone) {
+  Runs& runs = session_->runs();
+  const auto take_checkpoint_of = [&](const train::TrainConfig& config) {
+    train::Run(config, {.folder = folder_ / "other", .overwrite = true}).train();
+    std::filesystem::copy_file(folder_ / "other/checkpoint.safetensors",
+                               folder_ / "moons/checkpoint.safetensors",
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  train::TrainConfig half = moons_config();
+  half.epochs = 2;
+  train::TrainConfig other = half;
+  other.seed = 9;
+  take_checkpoint_of(other);
+  EXPECT_EQ(runs.at("r0", 20).from, 0);
+  EXPECT_EQ(runs.at("r0", 14).verified, std::nullopt);
+  other = half;
+  other.data = "moons:4,count=200";
+  take_checkpoint_of(other);
+  EXPECT_EQ(runs.at("r0", 14).verified, std::nullopt);
+  EXPECT_EQ(runs.at("r0", 28).model->hash, session_->model("r0")->hash);
+  // That of the run before it became longer is its own.
+  take_checkpoint_of(half);
+  EXPECT_TRUE(runs.at("r0", 14).verified.has_value());
+}
+
+TEST_F(ViewRuns, WithoutAReadableCheckpointItIsComputedFromTheStart) {
+  std::ofstream(folder_ / "moons/checkpoint.safetensors") << "damaged";
+  const StepAgain last = session_->runs().at("r0", 28);
+  EXPECT_EQ(last.from, 0);
+  EXPECT_EQ(last.verified, std::nullopt);
+  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+}
+
+// By another process, while the page is open.
+TEST_F(ViewRuns, ARunStartedAnewHasItsOwnStepsAndData) {
+  Runs& runs = session_->runs();
+  runs.at("r0", 28);
+  EXPECT_EQ(runs.info("r0").at("steps").as_integer(), 28);
+  train::TrainConfig other = moons_config();
+  other.data = "circles:5,count=300";
+  other.hidden = {5};
+  train::Run run(other, {.folder = folder_ / "moons", .overwrite = true});
+  run.train();
+  EXPECT_EQ(runs.data("r0"), other.data);
+  EXPECT_EQ(session_->model("r0")->data, other.data);
+  EXPECT_TRUE(runs.info("r0").at("steps").is_null());
+  const StepAgain last = runs.at("r0", run.trainer().steps());
+  EXPECT_EQ(last.model->hash, hash_of_model(run.model()));
+  EXPECT_EQ(last.model->data, other.data);
+  EXPECT_EQ(last.verified, true);
+}
+
+TEST_F(ViewRuns, ARunStartedAnewHasItsOwnExamples) {
+  train::TrainConfig config = moons_config();
+  config.data = "csv:" + (folder_ / "table.csv").string() + ",target=y";
+  std::string id;
+  for (const int rows : {40, 60}) {
+    std::ofstream file(folder_ / "table.csv");
+    file << "x,y\n";
+    for (int i = 0; i < rows; ++i) file << i << "," << 0.5 * i << "\n";
+    file.close();
+    train::Run run(config, {.folder = folder_ / "table", .overwrite = true});
+    run.train();
+    if (id.empty()) id = session_->runs().add(folder_ / "table");
+    const auto model = session_->model(id);
+    EXPECT_EQ(session_->examples(*model, *config.data, "train")->size(), run.data().train.size());
+  }
+}
+
 void wait_until_it_ends(Runs& runs, const std::string& id) {
   while (runs.state(id) == RunState::kRunning)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -315,6 +384,28 @@ TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
   // More than are kept; the last one, which is asked for, is the closest to its neighbour.
   for (std::int64_t step = 24; step <= 56; ++step) EXPECT_EQ(runs.at("r0", step).step, step);
   EXPECT_EQ(runs.at("r0", 1).step, 1);
+}
+
+// A disk may be full.
+TEST_F(ViewRuns, ARunThatFailedLeavesItsFolderToOthers) {
+  Runs& runs = session_->runs();
+  Json config = train::to_json(moons_config());
+  config["epochs"] = 100'000'000;  // it does not end by itself
+  config["checkpoint_every"] = 1;
+  const std::string id = runs.start("failing", config);
+  // No file takes the place of a folder.
+  const std::filesystem::path checkpoint = folder_ / "runs/failing/checkpoint.safetensors";
+  std::error_code ignored;
+  while (!std::filesystem::create_directory(checkpoint, ignored))
+    std::filesystem::remove(checkpoint, ignored);
+  wait_until_it_ends(runs, id);
+  EXPECT_FALSE(runs.info(id).at("error").is_null());
+  train::Run again(moons_config(), {.folder = folder_ / "runs/failing", .overwrite = true});
+  EXPECT_NO_THROW(again.train());
+  // It can be resumed here, too.
+  runs.act(id, Runs::Action::kResume);
+  wait_until_it_ends(runs, id);
+  EXPECT_EQ(runs.state(id), RunState::kFinished);
 }
 
 TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {

@@ -58,6 +58,7 @@ const failed = await paths({
     }
     assert.ok(data.steps.step.length <= 6000, `${data.steps.step.length} steps`);
     assert.ok(data.probes.length <= 240 && data.samples.length <= 60);
+    assert.deepEqual([data.probes.at(-1).step, data.samples.at(-1).step], [400_000, 400_000], 'the latest of them are shown');
     assert.equal(data.total, 400_000);
     assert.equal(data.steps.step.at(-1), 400_000);
     assert.ok(data.steps.loss.includes(99), 'the one great loss is still there');
@@ -88,6 +89,8 @@ const failed = await paths({
     assert.deepEqual(after.steps, { step: [1, 2, 3, 4, 5], epoch: Array(5).fill(1), loss: [10, 20, 7, 8, 9], learning_rate: [1, 2, 3, 4, 5].map((s) => s / 8), gradient_norm: [-1, -2, -3, -4, -5] });
     assert.deepEqual(after.epochs, [{ epoch: 1, step: 2 }, { epoch: 2, step: 4, best: true }]);
     assert.deepEqual(after.findings.map((f) => f.step), [3, 5]);
+    const second = { ...found, layer: 'layers.1' };
+    assert.deepEqual(store.merged(after, { ...log, reset: false, steps: part(), findings: [second] }).findings.at(-1), second);
     // Its end is none as long as it goes on.
     const ended = store.merged(after, { ...log, reset: false, steps: part(), epochs: [], findings: [], state: 'stopped', end: { event: 'end', reason: 'interrupted', step: 5 } });
     assert.equal(ended.end.reason, 'interrupted');
@@ -113,6 +116,7 @@ const failed = await paths({
     for (const x of [0.1, -2.5, 1e-7, 0.007841861, 16777216, 123.456, 0, NaN, Infinity]) assert.equal(Math.fround(Number(numbers.shortest(Math.fround(x)))), Math.fround(x));
     assert.deepEqual([0.1, 1 / 3, 24 / 255].map(f32), ['0.1', '0.33333334', '0.09411765']);
     assert.deepEqual([NaN, Infinity, -Infinity].map(numbers.exact), ['nan', 'inf', '-inf']);
+    assert.deepEqual(['9007199254740993', '-9007199254740993', '9007199254740991', '-1', '1e300', '0.1', 'moons', ''].map(numbers.isRounded), [true, true, false, false, false, false, false, false]);
     assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
   },
   'sizes, shares, shapes and tokens': () => {
@@ -134,6 +138,9 @@ const failed = await paths({
     const [half, least, zero, nan, most, infinite] = colours(values);
     assert.equal(new Set([half, least, zero, nan, most]).size, 5);
     assert.deepEqual([most, infinite], colours([4, -4]), 'infinities are as far as the farthest');
+    const alone = new Uint32Array(3);
+    paint([Infinity, 0, -Infinity], 0, 'light', alone);
+    assert.deepEqual([...alone], [most, zero, infinite], 'beside zeros alone, too');
   },
   'models of one name are told apart': () => {
     session.session.value = { models: [{ id: 'm0', name: 'a' }, { id: 'm1', name: 'b' }, { id: 'm2', name: 'a' }], runs: [{ id: 'r0', name: 'x', path: '1/x' }, { id: 'r1', name: 'x', path: '2/x' }] };

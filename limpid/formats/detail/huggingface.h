@@ -32,7 +32,7 @@ Json parse_huggingface_json(std::string_view text, const Reporter& report);
 // Converts config.json to a net, and a net to config.json. Throw as load_huggingface and
 // save_huggingface.
 HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
-Json huggingface_json(const HuggingFaceConfig& config);
+Json huggingface_json(const HuggingFaceConfig& config, std::optional<std::int32_t> eos_token);
 
 // The model type of a net. Throws kUnsupported, naming the option that no model type has.
 HuggingFaceType huggingface_type(const nn::Gpt& net);

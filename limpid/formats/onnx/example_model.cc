@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/onnx/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
@@ -234,6 +235,7 @@ Model checked(Model model) {
 // The result of `read` on the file; errors get the file's name.
 template <class Read>
 Model load(const std::filesystem::path& path, const Read& read) {
+  const DefaultFloatMode mode;
   const ModelContents contents = detail::load_contents(path);
   return detail::naming(path, [&] { return checked(read(contents)); });
 }

@@ -171,6 +171,7 @@ class ModelWriter {
 };
 
 Message message_of(const Function& function, const Params& params, const ExportOptions& options) {
+  const DefaultFloatMode mode;
   check_params(function, params);
   Message message = ModelWriter(in_operators(function, params, options), params, options).message();
   if (message.size() > kMostBytes)
@@ -190,7 +191,6 @@ void save_onnx(const std::filesystem::path& path, const Function& function, cons
 
 std::vector<std::byte> serialize_onnx(const Function& function, const Params& params,
                                       const ExportOptions& options) {
-  const DefaultFloatMode mode;
   const Message message = message_of(function, params, options);
   std::vector<std::byte> bytes;
   bytes.reserve(message.size());

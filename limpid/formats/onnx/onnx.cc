@@ -1,5 +1,6 @@
 #include "limpid/formats/onnx/onnx.h"
 
+#include "limpid/core/float_mode.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/onnx/detail/importer.h"
 
@@ -7,6 +8,7 @@ namespace limpid::onnx {
 namespace {
 
 Imported import(const detail::ModelContents& contents, const ImportOptions& options) {
+  const DefaultFloatMode mode;
   detail::check_operators(contents);
   return detail::Importer(contents, options).run();
 }

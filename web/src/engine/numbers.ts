@@ -7,6 +7,9 @@ export function toNumber(x: Num): number {
   return x === 'inf' ? Infinity : x === '-inf' ? -Infinity : NaN;
 }
 
+/** Whether a text is an integer that JavaScript would round. */
+export const isRounded = (text: string): boolean => /^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(Number(text));
+
 const MINUS = '\u2212';
 const signed = (text: string): string => text.replace(/^-/, MINUS).replace(/e-/, `e${MINUS}`);
 

@@ -313,7 +313,7 @@ export interface PlayConfig {
 }
 export interface PlayRequest {
   config: PlayConfig;
-  state?: string;            // of the last answer; left out: the first weights
+  state?: string;            // of an answer, which it names; left out: the first weights
   steps: number;             // to make now, 0..1000
   grid?: number;             // the surface is grid x grid; 0: none
   box?: [number, number, number, number];   // x0, x1, y0, y1

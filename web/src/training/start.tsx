@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
+import { isRounded } from '../engine/numbers';
 import { addRun, session } from '../state/session';
 import { Problem } from '../ui/controls';
 import { useAsk } from '../ui/use-ask';
@@ -55,7 +56,11 @@ export function StartForm(props: { from: Config | undefined; changes: Record<str
   const start = async (): Promise<void> => {
     setError(undefined);
     const all: Record<string, unknown> = {};
-    for (const [key, text] of Object.entries(values)) if (text !== '') all[key] = parsed(text);
+    for (const [key, text] of Object.entries(values)) {
+      // JavaScript would send another seed.
+      if (isRounded(text)) return setError(`${key}: expected an integer of at most ${Number.MAX_SAFE_INTEGER}, got ${text}`);
+      if (text !== '') all[key] = parsed(text);
+    }
     try {
       const info = await ask('run/start', { name, config: nested(all) });
       addRun(info);

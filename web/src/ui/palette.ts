@@ -48,6 +48,8 @@ export function paint(values: ArrayLike<number>, scale: number, theme: Theme, pi
     const v = values[i];
     if (v === undefined) pixels[i] = 0;
     else if (Number.isNaN(v)) pixels[i] = 0xffc000c0;
+    // Among zeros alone the scale is 0, and the product below is no number.
+    else if (Math.abs(v) === Infinity) pixels[i] = colours[v > 0 ? 2 * HALF : 0]!;
     else pixels[i] = colours[Math.round(Math.max(-HALF, Math.min(HALF, v * by))) + HALF]!;
   }
 }
