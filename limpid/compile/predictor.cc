@@ -178,6 +178,7 @@ class Predictor::Plans {
     std::mutex compiling;
     std::optional<Executable> plan;
     std::vector<std::unique_ptr<PlanRun>> free;
+    std::size_t made = 0;  // workspaces, with those that are in use for the first time
     int workspaces = 0;
     std::size_t bytes = 0;
   };
@@ -220,7 +221,7 @@ class Predictor::Plans {
       run_ = std::make_unique<PlanRun>(*kept_->plan, plans.axes_, rows, plans.options_.pool);
       // So that giving it back allocates nothing.
       const std::lock_guard lock(plans_.mutex_);
-      kept_->free.reserve(static_cast<std::size_t>(plans_.options_.most_runs));
+      kept_->free.reserve(++kept_->made);
     }
     ~Lease() {
       const std::lock_guard lock(plans_.mutex_);

@@ -267,6 +267,7 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
   refused(R"("invert":false)", R"("invert":true)", "pre_tokenizer");
   refused(R"("ByteLevel","add_prefix_space":false)", R"("ByteLevel")", "pre_tokenizer");
+  refused(R"("use_regex":false)", R"("use_regex":true)", "pre_tokenizer");  // cut once more
   refused(R"("id":508)", R"("id":507)", "added_tokens: duplicate number", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":509)", "has number 509, but there are 509", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",

@@ -82,7 +82,7 @@ TEST(Grad, NamesTheOpThatHasNone) {
   for (const auto& [input, layer, name] :
        {std::tuple{std::size_t{0}, "first", "x"}, {1, "second", "y"}})
     try {
-      grad(f, {input});
+      grad(f, {input, 1 - input});
       ADD_FAILURE() << layer;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kNoGradient);

@@ -417,12 +417,14 @@ TEST(Compiled, BindsNoParametersThatAreGone) {
   };
   EXPECT_EQ(doubled(1), 2);
   EXPECT_EQ(doubled(5), 10);
-  // Nobody owns it: it may change between two calls.
+  // Nobody owns it: it may change between two calls, and is packed in each.
+  auto product = compile([](const Args& p, Value x) { return matmul(x, p.at("w")); });
   const Params borrowed{
-      {"w", Tensor::borrow({Dtype::kF32, {3}}, std::as_bytes(std::span(*memory)), nullptr)}};
+      {"w", Tensor::borrow({Dtype::kF32, {3, 1}}, std::as_bytes(std::span(*memory)), nullptr)}};
+  const Tensor ones = Tensor::from<float>({1, 3}, {1, 1, 1});
   for (int i = 1; i < 5; ++i) {
     std::fill(memory->begin(), memory->end(), static_cast<float>(i));
-    EXPECT_EQ(Tensor(f(borrowed)).values<float>()[0], 2 * i);
+    EXPECT_EQ(Tensor(product(borrowed, ones)).values<float>()[0], 3 * i);
   }
 }
 

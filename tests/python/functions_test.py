@@ -902,8 +902,8 @@ class Bits(unittest.TestCase):
         self.assertTrue(f(borrowed, x).same_bits(first))
         # So may what some rows of an array are of.
         table = np.ones((6, 3), np.float32)
-        g = lp.compile(lambda w, x: lp.linear(x, w))
-        rows, x = lp.asarray(table)[1:5], lp.ones((2, 3))
+        g = lp.compile(lambda p, x: lp.linear(x, p["w"]))
+        rows, x = lp.Params({"w": lp.asarray(table)[1:5]}), lp.ones((2, 3))
         for _ in range(4):
             self.assertEqual(g(rows, x).tolist(), [[3] * 4] * 2)
         table[:] = 5
