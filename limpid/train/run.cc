@@ -44,17 +44,6 @@ auto in_default_mode(const Code& code) {
   throw Error(ErrorCode::kInvalidArgument, message);
 }
 
-// The identity of a run if it had the length of `config`: its configuration, then its data.
-std::string identity_with_length_of(const TrainConfig& config, std::string_view identity,
-                                    const std::string& source) {
-  const std::size_t end = std::min(identity.rfind("\ndata "), identity.size());
-  TrainConfig longer = parse_train_config(identity.substr(0, end), source);
-  longer.epochs = config.epochs;
-  longer.steps = config.steps;
-  longer.patience = config.patience;
-  return to_text(longer) + std::string(identity.substr(end));
-}
-
 RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& command, int threads) {
   RunEvent event;
   event.version = library_version();
@@ -342,10 +331,9 @@ void Run::Impl::go_on_in_folder() {
 // A run may become longer or shorter; everything else of its configuration stays.
 void Run::Impl::check_run(const Checkpoint& checkpoint) {
   extension_.clear();
-  const std::string identity = identity_of(setup_.config, data_hash_);
-  if (checkpoint.run == identity) return;
+  if (checkpoint.run == identity_of(setup_.config, data_hash_)) return;
   const std::string source = folder_->checkpoint().string();
-  if (identity_with_length_of(setup_.config, checkpoint.run, source) != identity)
+  if (!is_same_run(checkpoint.run, setup_.config, data_hash_, source))
     refuse_run(
         fmt::format("{}: the checkpoint has another configuration or other data than the run",
                     in_quotes(source)));

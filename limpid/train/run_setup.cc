@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "limpid/core/error.h"
@@ -50,6 +51,17 @@ std::uint64_t RunSetup::data_hash(ThreadPool* pool) const { return hash_of_parts
 
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash) {
   return fmt::format("{}\ndata {:016x}\n", to_text(config), data_hash);
+}
+
+bool is_same_run(std::string_view identity, const TrainConfig& config, std::uint64_t data_hash,
+                 const std::string& source) {
+  const std::size_t end = std::min(identity.rfind("\ndata "), identity.size());
+  TrainConfig now = parse_train_config(identity.substr(0, end), source);
+  if (identity != identity_of(now, data_hash)) return false;
+  now.epochs = config.epochs;
+  now.steps = config.steps;
+  now.patience = config.patience;
+  return to_text(now) == to_text(config);
 }
 
 }  // namespace limpid::train

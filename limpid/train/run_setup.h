@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/load_data.h"
@@ -37,5 +38,9 @@ struct RunSetup {
 // The identity of a run: its configuration and the hash of its data. Runs with the same text give
 // the same bits.
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash);
+// Whether an identity is that of the same run, which may have become longer or shorter since: with
+// other epochs, steps or patience. Throws kFormat, naming `source`, for a text that is none.
+bool is_same_run(std::string_view identity, const TrainConfig& config, std::uint64_t data_hash,
+                 const std::string& source);
 
 }  // namespace limpid::train

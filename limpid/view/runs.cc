@@ -281,17 +281,8 @@ class Runs::Replayed {
   }
 
   std::int64_t steps() const { return trainer_.steps(); }
-  // Whether a checkpoint belongs to the run. Since then the run may have become longer or shorter,
-  // as Run::resume() allows.
   bool owns(const train::Checkpoint& checkpoint) const {
-    const std::string& run = checkpoint.run;
-    train::TrainConfig config =
-        train::parse_train_config(run.substr(0, run.rfind("\ndata ")), "checkpoint");
-    if (run != train::identity_of(config, data_hash_)) return false;
-    config.epochs = setup_.config.epochs;
-    config.steps = setup_.config.steps;
-    config.patience = setup_.config.patience;
-    return train::to_text(config) == train::to_text(setup_.config);
+    return train::is_same_run(checkpoint.run, setup_.config, data_hash_, "checkpoint");
   }
   // A state of the run; skipped if it does not fit.
   void offer(const train::TrainState& state) {
