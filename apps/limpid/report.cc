@@ -31,8 +31,8 @@ struct ModelAnswer {
   double probability;
 };
 
-// The wrong predictions, those with the highest probability first. Without those of NaN, which have
-// none.
+// The wrong predictions, those with the highest probability first. A prediction of NaN has no
+// probability and is left out.
 std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);

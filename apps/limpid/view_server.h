@@ -66,7 +66,8 @@ class ViewServer {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Follower> followers_;
-  std::size_t following_ = 0;  // also those that are being told, which followers_ lacks
+  std::size_t following_ =
+      0;  // all followers; the teller takes them out of followers_ to tell them
   bool ends_ = false;
   std::thread teller_;
 

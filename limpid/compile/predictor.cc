@@ -151,7 +151,7 @@ class Predictor::Plans {
       if (rows < 1 || rows > options_.most_rows)
         refuse(fmt::format("expected a plan of 1 to {1} rows, got {0}", rows, options_.most_rows));
       Lease(*this, rows);
-      // Not before there is one.
+      // Only a plan that could be made is one that calls may choose.
       const std::lock_guard lock(mutex_);
       sizes_.insert(rows);
     }
@@ -178,7 +178,7 @@ class Predictor::Plans {
     std::mutex compiling;
     std::optional<Executable> plan;
     std::vector<std::unique_ptr<PlanRun>> free;
-    std::size_t made = 0;  // workspaces, with those that are in use for the first time
+    std::size_t made = 0;  // workspaces made; `workspaces` lacks those of calls that still run
     int workspaces = 0;
     std::size_t bytes = 0;
   };

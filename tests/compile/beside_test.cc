@@ -82,8 +82,8 @@ TEST(Beside, ProductsOfProductsDoNot) {
   EXPECT_EQ(count(executable.plan(), "& "), 0u) << executable.plan();
 }
 
-// On AVX-512 pieces of bf16 and i8 are other columns than those of f32: what reads both lane by
-// lane waits for the first.
+// On AVX-512 the threads of a product by bf16 or i8 have other columns than those of a product by
+// f32. So a product that reads the other's result waits for it.
 TEST(Beside, ProductsOfWeightsOfTwoDtypesHaveTheirOwnPieces) {
   constexpr std::int64_t kColumns = 96;
   const Type weight{Dtype::kF32, {kColumns, kWidth}};

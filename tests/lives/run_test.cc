@@ -52,15 +52,21 @@ TEST(RunOnADisk, LogsReachItBeforeTheCheckpointThatCountsOnThem) {
   EXPECT_TRUE(log_is_there);
 }
 
+// Those of a run whose writes all succeed.
+SystemCalls calls_of_a_run() {
+  const TemporaryFolder folder;
+  SystemCalls calls{.folder = folder.path()};
+  {
+    const Watch watch(calls);
+    train::Run(small_config(), {.folder = folder.path()}).train();
+  }
+  return calls;
+}
+
 TEST(RunOnADisk, GoesOnAfterAnyWriteThatFailed) {
   train::Run whole(small_config());
   whole.train();
-  const TemporaryFolder unharmed;
-  SystemCalls all{.folder = unharmed.path()};
-  {
-    const Watch watch(all);
-    train::Run(small_config(), {.folder = unharmed.path()}).train();
-  }
+  const SystemCalls all = calls_of_a_run();
   ASSERT_GT(all.changes, 30);
   for (const int error : {ENOSPC, EIO})
     for (std::int64_t failing = 0; failing < all.changes; ++failing) {
@@ -99,12 +105,7 @@ TEST(RunOnADisk, GoesOnAfterAnyWriteThatFailed) {
 TEST(RunOnADisk, GoesOnInTheSameProcessAfterAnyWriteThatFailed) {
   train::Run whole(small_config());
   whole.train();
-  const TemporaryFolder unharmed;
-  SystemCalls all{.folder = unharmed.path()};
-  {
-    const Watch watch(all);
-    train::Run(small_config(), {.folder = unharmed.path()}).train();
-  }
+  const SystemCalls all = calls_of_a_run();
   for (std::int64_t failing = 0; failing < all.changes; ++failing) {
     SCOPED_TRACE(::testing::Message() << all.done[static_cast<std::size_t>(failing)] << ", the "
                                       << failing << "th call");

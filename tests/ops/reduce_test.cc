@@ -32,6 +32,14 @@ TEST(Reduce, MeanAndVarianceOverAnAxis) {
   EXPECT_TRUE(of(variance, matrix(), -2).same_bits(Tensor::from<double>({3}, {1, 1, 16})));
 }
 
+TEST(Reduce, MeanAndVarianceOfIntegersAreRoundedTowardsZero) {
+  const Tensor up = Tensor::from<std::int32_t>({3}, {5, 2, 4});
+  const Tensor down = Tensor::from<std::int32_t>({3}, {-5, -2, -4});
+  EXPECT_EQ(of(mean, up, 0).item<std::int32_t>(), 3);  // of 11 / 3
+  EXPECT_EQ(of(mean, down, 0).item<std::int32_t>(), -3);
+  EXPECT_EQ(of(variance, up, 0).item<std::int32_t>(), 2);  // 4 + 1 + 1 by 3
+}
+
 TEST(Reduce, ArgminIsTheFirstSmallest) {
   EXPECT_TRUE(of(argmin, matrix(), 1).same_bits(Tensor::from<std::int32_t>({2}, {0, 2})));
   const Tensor tied = Tensor::from<float>({3}, {2, 1, 1});

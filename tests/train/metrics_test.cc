@@ -105,6 +105,13 @@ TEST(Metrics, MultiLabel) {
   EXPECT_DOUBLE_EQ(wider.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 3);
 }
 
+TEST(Metrics, APredictionIsTheFirstLargestOrTheFirstNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(prediction_of(std::vector<float>{1, 3, 3}), 1u);
+  EXPECT_EQ(prediction_of(std::vector<float>{1, nan, 3, nan}), 1u);
+  EXPECT_EQ(prediction_of(std::vector<float>{nan, 3}), 0u);
+}
+
 TEST(Metrics, HalfALabelIsNone) {
   const Tensor logits = Tensor::from<float>({1, 2}, {-1, -1});
   const Tensor targets = Tensor::from<float>({1, 2}, {0.5f, 0.5f});

@@ -272,7 +272,7 @@ TEST(Run, AnEpochThatTookASecondEndsWithACheckpoint) {
   EXPECT_EQ(checkpoints[1], 4);
 }
 
-// Of so many epochs the log has every second one, and the best.
+// Of so many epochs the log keeps every second one, and the best one.
 TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
   const TemporaryFolder folder;
   TrainConfig config = small_config();
