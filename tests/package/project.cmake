@@ -2,7 +2,8 @@
 # at the flags that it was compiled with.
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
-configure(${PROJECT} ${BUILD} -D CMAKE_PREFIX_PATH=${PREFIX} -D LIMPID_SOURCE=${LIMPID_SOURCE} -D LIMPID_WERROR=ON)
+configure(${PROJECT} ${BUILD} -D CMAKE_PREFIX_PATH=${PREFIX} -D LIMPID_SOURCE=${LIMPID_SOURCE}
+          -D LIMPID_OBJECTS=${LIMPID_OBJECTS} -D LIMPID_WERROR=ON)
 run(${CMAKE_COMMAND} --build ${BUILD} --parallel 2)
 file(MAKE_DIRECTORY ${WORK})
 run(${CMAKE_COMMAND} -E chdir ${WORK} ${BUILD}/${PROGRAM})
@@ -12,12 +13,15 @@ expect("${output}")
 file(READ ${BUILD}/compile_commands.json commands)
 string(JSON count LENGTH "${commands}")
 math(EXPR last "${count} - 1")
+set(of_limpid "^${LIMPID_SOURCE}/limpid/")
+if(LIMPID_OBJECTS)  # with what its build writes
+  set(of_limpid "^(${LIMPID_SOURCE}/limpid|${LIMPID_OBJECTS})/")
+endif()
 set(own 0)
 foreach(i RANGE ${last})
   string(JSON file GET "${commands}" ${i} file)
   string(JSON command GET "${commands}" ${i} command)
-  # Those of limpid, and what its build writes.
-  if(file MATCHES "^(${LIMPID_SOURCE}|${BUILD})/limpid/")
+  if(file MATCHES "${of_limpid}")
     continue()
   endif()
   math(EXPR own "${own} + 1")
