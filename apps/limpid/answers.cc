@@ -122,6 +122,9 @@ struct NextToken {
 // Candidates after the last token of a text, most probable first; if equal, lower number first.
 std::vector<NextToken> next_tokens(const Tokenizer& tokenizer, const Tensor& logits) {
   constexpr std::size_t kShown = 10;
+  if (logits.elements() == 0)
+    throw Error(ErrorCode::kShape, fmt::format("the model gives {}, expected logits of tokens",
+                                               to_string(logits.type())));
   const std::int64_t width = logits.shape().back();
   const Tensor rows = logits.reshape({logits.elements() / width, width});
   const Tensor last = rows.rows(rows.shape()[0] - 1, 1);

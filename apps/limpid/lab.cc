@@ -78,11 +78,14 @@ Json json_of_outcome(const Outcome& outcome) {
 }
 
 void show(const Outcome& outcome, const std::string& html_path, bool json) {
+  const bool to_output = !html_path.empty() && is_standard_output(html_path);
+  if (json && to_output) throw UsageError("--json: standard output is used for the page");
   if (!html_path.empty()) {
     const std::string html = html_of(outcome);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(html));
     write_file_atomically(html_path, {&bytes, 1});
   }
+  if (to_output) return;
   if (json) return print_json(json_of_outcome(outcome));
   print(outcome.about + "\n\n" + to_text(outcome.table));
   for (const std::string& note : outcome.notes) print(note + "\n");

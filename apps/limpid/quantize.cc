@@ -108,7 +108,8 @@ Figures figures_of(const Model& model, const Dataset* test, ThreadPool& pool) {
     const double expected =
         figures.microseconds.empty() ? 0 : static_cast<double>(batch) * figures.microseconds[0];
     if (expected > kMostMicroseconds) break;
-    figures.microseconds.push_back(median_microseconds(vmap(f, {0}, batch), pool));
+    const std::vector<std::optional<std::int64_t>> first(f.inputs().size(), 0);
+    figures.microseconds.push_back(median_microseconds(vmap(f, first, batch), pool));
   }
   figures.tokens_a_second = tokens_a_second(model, pool);
   if (test) figures.scores = scores_of(model, *test, pool).metrics;

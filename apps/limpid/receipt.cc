@@ -84,11 +84,12 @@ void check_completion(const ReceiptArguments& options, const Model& model, Json 
   if (!seed || seed->is_null()) {
     if (options.answer.empty())
       throw UsageError("the request has no seed: expected --answer, which has it");
-    request["seed"] = Json::parse(contents(options.answer)).at("seed");
+    request["seed"] = Json::parse(contents(options.answer), serve::kWholeResponse).at("seed");
   }
   const serve::Rewritten again = serve::write_again(model, std::move(request), &pool);
-  compare_with(again.receipt, options,
-               [&](const std::string& answer) { serve::check_text(again, Json::parse(answer)); });
+  compare_with(again.receipt, options, [&](const std::string& answer) {
+    serve::check_text(again, Json::parse(answer, serve::kWholeResponse));
+  });
 }
 
 void check(const ReceiptArguments& options) {

@@ -113,7 +113,10 @@ void run(const ServeArguments& options) {
                         .cache_memory = options.cache_memory,
                         .keep_sources = options.inspect},
                        batcher, completer, metrics);
-  for (const std::string& spec : options.models) models.load(models.add(spec).name);
+  for (const std::string& spec : options.models) {
+    const serve::Models::Id id = models.add(spec);
+    models.load(id.name, id.version);
+  }
   std::optional<serve::ModelFolder> folder;
   if (!options.folder.empty()) folder.emplace(options.folder, models, log);
 

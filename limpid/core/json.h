@@ -17,11 +17,12 @@ namespace limpid {
 
 // Limits on the work and memory that an untrusted text can cause.
 struct JsonLimits {
-  // Larger than any text that the library writes.
-  std::size_t bytes = std::size_t{12} << 20;
+  // Larger than any text that the library writes: a model's tokenizer may have 262,144 tokens and
+  // 524,288 merges.
+  std::size_t bytes = std::size_t{32} << 20;
   std::size_t depth = 16;
   std::size_t members = 1024;  // of one object
-  std::size_t values = 500'000;
+  std::size_t values = 1'000'000;
 };
 
 // How a value is written.

@@ -58,7 +58,8 @@ double as_printed(float number) {
   const std::string digits = fmt::format("{}", number);
   double result = number;
   std::from_chars(digits.data(), digits.data() + digits.size(), result);
-  return result;
+  // The f64 that is nearest to the digits may lie halfway between two f32.
+  return static_cast<float>(result) == number ? result : number;
 }
 
 double as_printed(Bf16 number) { return half_as_printed<Bf16>(number, to_bf16); }

@@ -25,8 +25,7 @@ class Tensor {
   Tensor();
 
   // Allocates a tensor and lets `fill` write its elements, which are zero before and constant
-  // after. T determines the dtype (see dtype_of). Throws kInvalidArgument if there is not enough
-  // memory.
+  // after. T determines the dtype (see dtype_of). Throws kNoMemory if there is not enough memory.
   template <class T>
   static Tensor generate(const Shape& shape, const std::function<void(std::span<T>)>& fill) {
     return generate_bytes(Type{dtype_of<T>, shape}, [&](std::span<std::byte> bytes) {
@@ -150,8 +149,7 @@ void for_each_block(
     const Tensor& tensor,
     const std::function<void(std::int64_t first, std::span<const std::byte> bytes)>& use);
 
-// Zeroed memory, aligned to Tensor::kAlignment. Throws kInvalidArgument if there is not enough
-// memory.
+// Zeroed memory, aligned to Tensor::kAlignment. Throws kNoMemory if there is not enough memory.
 std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
 
 // A 64-bit FNV-1a hash of type and elements. It is the same on all machines of one byte order.

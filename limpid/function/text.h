@@ -29,7 +29,8 @@ std::string to_text(const Function& function, const TextOptions& options = {});
 // A tensor with its numbers, row-major: "f32[2, 2] (1, 0.5, -3, 0.1)".
 std::string to_text(const Tensor& tensor, const TextOptions& options = {});
 
-// Throws kParse, or what an op's type rule throws. The message begins with the line: "line 3: ...".
+// Throws kParse, or what an op's type rule throws. The message begins with the line: "function
+// text, line 3: ...".
 Function parse_function(std::string_view text);
 
 // Parts of the text form, for messages.

@@ -63,8 +63,9 @@ struct Slope {
 // The loss as a function of one element of one input.
 class Moved {
  public:
-  Moved(const Function& loss, const std::vector<Tensor>& inputs)
-      : workspace_(compile(loss)), inputs_(inputs) {
+  Moved(const Function& loss, const std::vector<Tensor>& inputs,
+        const std::function<void()>& between)
+      : workspace_(compile(loss)), inputs_(inputs), between_(between) {
     for (const Tensor& t : inputs) pointers_.push_back(t.bytes().data());
   }
 
@@ -74,6 +75,7 @@ class Moved {
     const double x = moved[static_cast<std::size_t>(element)];
     double magnitude = 0;
     const auto at = [&](double place) {
+      if (between_) between_();
       moved[static_cast<std::size_t>(element)] = place;
       pointers_[input] = moved.data();
       double result = 0;
@@ -94,6 +96,7 @@ class Moved {
  private:
   Workspace workspace_;
   const std::vector<Tensor>& inputs_;
+  const std::function<void()>& between_;
   std::vector<const void*> pointers_;
 };
 
@@ -147,7 +150,7 @@ std::vector<GradcheckRow> gradcheck(const Function& f, const Params& inputs, Key
     if (loss.inputs()[i].type.dtype == Dtype::kF64) wrt.push_back(i);
   }
   const std::vector<Tensor> gradients = compile(grad(loss, wrt))(values);
-  Moved moved(weighted_sum(wide, key, true), values);
+  Moved moved(weighted_sum(wide, key, true), values, options.between);
   std::vector<GradcheckRow> rows;
   for (std::size_t w = 0; w < wrt.size(); ++w) {
     const Tensor& value = values[wrt[w]];

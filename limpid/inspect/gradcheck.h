@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace limpid {
 struct GradcheckOptions {
   std::int64_t samples = 64;  // the most elements to check of a tensor, sampled by the key
   double tolerance = 1e-5;    // of the relative error
+  // Called before each evaluation of f; may throw to end the check.
+  std::function<void()> between = {};
 };
 
 // The result for one tensor. The errors are those of the element with the largest relative error.

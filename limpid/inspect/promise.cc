@@ -123,6 +123,12 @@ class FloatHasher {
 
 // ---- ops
 
+// Whether there is a result with a cotangent.
+bool has_numbers(const Function& f) {
+  return std::any_of(f.outputs().begin(), f.outputs().end(),
+                     [&](const Output& o) { return is_floating(f.type(o.value).dtype); });
+}
+
 // Nothing if no example is f32.
 void add_op(Lines& lines, const Op& op, kernels::Isa isa) {
   std::uint64_t forward = 0;
@@ -138,7 +144,7 @@ void add_op(Lines& lines, const Op& op, kernels::Isa isa) {
     std::vector<std::size_t> wrt;
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
       if (e.inputs[i].dtype == Dtype::kF32) wrt.push_back(i);
-    if (wrt.empty() || !op.gradient.none_because.empty()) continue;
+    if (wrt.empty() || !op.gradient.none_because.empty() || !has_numbers(f)) continue;
     any_backward = true;
     const Function gradient = vjp(f, wrt);
     backward = joined(backward, hash_all(compile(gradient, {isa})(

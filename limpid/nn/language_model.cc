@@ -127,9 +127,9 @@ LanguageModel::Sequence LanguageModel::join(std::span<const std::int32_t> prompt
     refuse(
         fmt::format("expected a free sequence slot, all {} are in use", state_->by_place.size()));
   TokenSequence& s = **free;
-  state_->append(s, prompt);
-  s.joined = true;
   s.logits.resize(static_cast<std::size_t>(vocabulary()));
+  state_->append(s, prompt);
+  s.joined = true;  // now that nothing can fail, and the Sequence will leave
   return {state_, static_cast<std::size_t>(&s - state_->sequences.data())};
 }
 

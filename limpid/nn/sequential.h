@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "limpid/core/error.h"
 #include "limpid/core/key.h"
 #include "limpid/core/params.h"
 #include "limpid/function/builder.h"
@@ -92,12 +93,21 @@ NamedLayer<L> named(std::string name, L layer) {
   return {std::move(name), std::move(layer)};
 }
 
-// The parameters of all layers; those of layer i are drawn from key.fold_in(i).
+// The parameters of all layers; those of layer i are drawn from key.fold_in(i). Throws
+// kInvalidArgument for a name that comes twice: the layers would share the parameter.
 template <class... Layers>
 Params init_all(Key key, const NamedLayer<Layers>&... layers) {
   Params params;
   std::uint64_t i = 0;
-  (params.merge("", layers.init(key.fold_in(i++))), ...);
+  const auto add = [&](const Params& own) {
+    for (const auto& [name, value] : own)
+      if (params.find(name))
+        throw Error(ErrorCode::kInvalidArgument,
+                    "init_all: expected layers of different names, got two with a parameter '" +
+                        name + "'");
+    params.merge("", own);
+  };
+  (add(layers.init(key.fold_in(i++))), ...);
   return params;
 }
 

@@ -42,11 +42,12 @@ Values cumulative_body(std::span<const Value> in, const Attributes& attributes) 
     return reverse ? concatenate({rest, done}, axis) : concatenate({done, rest}, axis);
   };
   Value x = in[0];
+  if (x.shape().elements() == 0) return {x};  // the axis may be of any size
   for (std::int64_t d = 1; d < n; d *= 2) {
     const Value sums = part(x, d, n) + part(x, 0, n - d);
     x = side_by_side(reverse ? part(x, n - d, n) : part(x, 0, d), sums);
   }
-  if (!attributes.get<bool>("exclusive") || n == 0) return {x};
+  if (!attributes.get<bool>("exclusive")) return {x};
   const Value nothing = broadcast(constant(x.builder(), 0, x.dtype()), x.shape().replace(a, 1));
   return {side_by_side(nothing, reverse ? part(x, 1, n) : part(x, 0, n - 1))};
 }

@@ -534,6 +534,12 @@ Value slice(Value x, List starts, List limits, List strides) {
                slice_attributes(std::move(starts), std::move(limits), std::move(strides)));
 }
 
+Value slice(Value x, std::initializer_list<std::int64_t> starts,
+            std::initializer_list<std::int64_t> limits,
+            std::initializer_list<std::int64_t> strides) {
+  return slice(x, List(starts), List(limits), List(strides));
+}
+
 Value slice(Value x, std::int64_t axis, std::int64_t start, std::int64_t limit) {
   const Shape shape = x.shape();
   const std::size_t a = normalize_axis(axis, shape.rank(), op::slice.name);

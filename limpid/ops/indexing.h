@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "limpid/function/op.h"
@@ -18,6 +19,10 @@ extern const Op slice, pad, concatenate, gather, scatter_add;
 // kShape unless 0 <= start <= limit <= size and stride >= 1.
 Value slice(Value x, std::vector<std::int64_t> starts, std::vector<std::int64_t> limits,
             std::vector<std::int64_t> strides);
+// The same for numbers in braces, which would be axis, start and limit of a vector.
+Value slice(Value x, std::initializer_list<std::int64_t> starts,
+            std::initializer_list<std::int64_t> limits,
+            std::initializer_list<std::int64_t> strides);
 // Elements [start, limit) along one axis; axis -1 is the last.
 Value slice(Value x, std::int64_t axis, std::int64_t start, std::int64_t limit);
 // Splits one axis into equal parts. Throws kShape if `parts` does not divide the dimension.

@@ -165,7 +165,8 @@ Values prod_body(std::span<const Value> in, const Attributes& attributes) {
   const auto a = static_cast<std::size_t>(axis);
   const Shape result = in[0].shape().erase(a);
   Value x = in[0];
-  if (x.shape()[a] == 0) return {broadcast(constant(x.builder(), 1, x.dtype()), result)};
+  if (x.shape().elements() == 0)  // another axis may be 0, and this one of any size
+    return {broadcast(constant(x.builder(), 1, x.dtype()), result)};
   for (std::int64_t n = x.shape()[a]; n > 1; n = x.shape()[a]) {
     const std::int64_t half = n / 2;
     Value y = slice(x, axis, 0, half) * slice(x, axis, half, 2 * half);
@@ -286,9 +287,11 @@ Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
-// -1 - x reverses the order of integers without overflow.
+// -1 - x reverses the order of integers without overflow. argmax refuses the others.
 Value argmin(Value x, std::int64_t axis) {
-  return argmax(is_floating(x.dtype()) ? -x : -1.0 - x, axis);
+  const bool whole = x.dtype() == Dtype::kI32 || x.dtype() == Dtype::kI64;
+  const bool ordered = whole || is_floating(x.dtype());
+  return argmax(!ordered ? x : whole ? -1.0 - x : -x, axis);
 }
 Value prod(Value x, std::int64_t axis) { return reduce(op::prod, x, axis); }
 

@@ -677,19 +677,21 @@ void check_prompts(const CompletionRequest& request, const Limits& limits) {
                                      most, request.n, bytes));
 }
 
-// Bounds the memory: a whole response keeps all log probabilities until it is sent.
+// Bounds the memory: a whole response keeps all log probabilities until it is sent, a stream those
+// of the echoed prompt.
 void check_logprobs(const CompletionRequest& request, const Limits& limits) {
   constexpr std::int64_t kBytesOfEach = 512;  // as JSON values and as text
-  if (!request.logprobs || request.stream) return;
+  if (!request.logprobs) return;
   std::int64_t tokens = 0;
   for (const CompletionRequest::Prompt& prompt : request.prompts)
-    tokens += request.n * (request.tokens +
+    tokens += request.n * ((request.stream ? 0 : request.tokens) +
                            (request.echo ? static_cast<std::int64_t>(prompt.tokens.size()) : 0));
   const std::int64_t most = static_cast<std::int64_t>(limits.answer) / kBytesOfEach;
   if (tokens > most / (*request.logprobs + 1))
     throw HttpError(413, fmt::format("logprobs: {} of each of {} tokens: expected at most {} in "
-                                     "all, or a stream",
-                                     *request.logprobs + 1, tokens, most));
+                                     "all{}",
+                                     *request.logprobs + 1, tokens, most,
+                                     request.stream ? "" : ", or a stream"));
 }
 
 // `logprobs` is a flag here; `top_logprobs` is the number of most probable tokens.
@@ -768,6 +770,7 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   const bool renamed = given(body, "max_completion_tokens").has_value();
   set_tokens(request, body, renamed ? "max_completion_tokens" : "max_tokens", limits.tokens, model,
              limits);
+  check_prompts(request, limits);
   check_logprobs(request, limits);
   return request;
 }

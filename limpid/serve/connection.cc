@@ -71,12 +71,17 @@ class SocketAnswer final : public Answer {
 
   bool part(std::string bytes) override {
     if (!unsent_ || ended_ || ticket_->given_up()) return false;
-    if (unsent_->load() > most_unsent_) {
+    if (const std::uint64_t now = Together::round(); now != round_) {
+      most_of_a_round_ = std::max(most_of_a_round_, std::exchange(of_this_round_, 0));
+      round_ = now;
+    }
+    if (unsent_->load() > most_unsent_ + most_of_a_round_ + of_this_round_) {
       ticket_->give_up();
       cut_off();
       return false;
     }
     unsent_->fetch_add(bytes.size());
+    if (round_ != 0) of_this_round_ += bytes.size();
     post([part = std::move(bytes)](Connection& to, std::uint64_t exchange) {
       to.part(exchange, part);
     });
@@ -114,6 +119,11 @@ class SocketAnswer final : public Answer {
   std::shared_ptr<Ticket> ticket_;
   std::size_t most_unsent_;
   std::shared_ptr<std::atomic<std::size_t>> unsent_;  // of a streamed response
+  // A step may make more than most_unsent_, such as the log probabilities of an echo. Its parts
+  // wait for the end of the step: no client can have read them yet, and then they may take as long
+  // as others of most_unsent_.
+  std::uint64_t round_ = 0;
+  std::size_t of_this_round_ = 0, most_of_a_round_ = 0;
   bool ended_ = false;
   Receiver::Tasks cut_off_;  // made in advance: later there may be no memory for it
 };

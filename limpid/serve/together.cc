@@ -14,15 +14,21 @@ struct Kept {
 };
 
 thread_local std::optional<std::vector<Kept>> kept_tasks;
+thread_local std::uint64_t rounds = 0;
 
 }  // namespace
 
-Together::Together() { kept_tasks.emplace(); }
+Together::Together() {
+  kept_tasks.emplace();
+  ++rounds;
+}
 
 Together::~Together() {
   std::vector<Kept> all = *std::exchange(kept_tasks, std::nullopt);
   for (Kept& kept : all) kept.receiver->post(std::move(kept.tasks));
 }
+
+std::uint64_t Together::round() { return kept_tasks ? rounds : 0; }
 
 void Together::hand_over(const std::shared_ptr<Receiver>& receiver, std::function<void()> task) {
   Receiver::Tasks one;

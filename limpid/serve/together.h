@@ -2,6 +2,7 @@
 // Depends on nothing.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -31,6 +32,9 @@ class Together {
 
   // Throws std::bad_alloc; then the task is dropped.
   static void hand_over(const std::shared_ptr<Receiver>& receiver, std::function<void()> task);
+
+  // A number of the one on this thread, which no later one has; 0: there is none.
+  static std::uint64_t round();
 };
 
 }  // namespace limpid::serve

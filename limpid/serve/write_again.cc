@@ -67,7 +67,7 @@ Rewritten write_again(const Model& model, Json request, ThreadPool* pool) {
   } catch (const HttpError& error) {
     throw Error(ErrorCode::kFormat, error.what());
   }
-  Rewritten again{.answer = Json::parse(response.body, {.bytes = limits.body}), .receipt = {}};
+  Rewritten again{.answer = Json::parse(response.body, kWholeResponse), .receipt = {}};
   if (response.status != 200)  // it has no receipt
     throw Error(ErrorCode::kInvalidArgument, again.answer.at("error").at("message").as_string());
   for (const Header& header : response.headers)

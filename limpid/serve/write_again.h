@@ -2,12 +2,18 @@
 // receipt.h.
 #pragma once
 
+#include <limits>
+
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/json.h"
 #include "limpid/formats/model.h"
 #include "limpid/serve/receipt.h"
 
 namespace limpid::serve {
+
+// Any size: a response as the caller has it, whose size the server's limits bound in other ways.
+inline constexpr JsonLimits kWholeResponse{.bytes = std::numeric_limits<std::size_t>::max(),
+                                           .values = std::numeric_limits<std::size_t>::max()};
 
 struct Rewritten {
   Json answer;  // the body of the response

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -93,7 +94,7 @@ struct Writer {
   }
   Value operator()(const Edit::Patch& patch) const {
     if (!(patch.tensor.type() == value.type()))
-      throw Error(ErrorCode::kShape,
+      throw Error(patch.tensor.dtype() == value.dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
                   fmt::format("edit of {}: the patch is {}, expected {}", edit.at,
                               to_string(patch.tensor.type()), to_string(value.type())));
     return constant(builder, patch.tensor);
@@ -206,6 +207,7 @@ Edited edit(const Function& function, std::span<const Edit> edits) {
 }
 
 Edit parse_edit(std::string_view text) {
+  const DefaultFloatMode mode;
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) throw_no_edit(text);
   const char before = text[equals - 1];

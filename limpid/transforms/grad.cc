@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "limpid/core/error.h"
@@ -118,7 +119,10 @@ class Reverse {
       throw Error(
           ErrorCode::kNoGradient,
           fmt::format("{}: has no gradient, and input '{}' affects the result only through it: {}",
-                      where(call), f_.inputs()[input].name, node->op->gradient.none_because));
+                      where(call), f_.inputs()[input].name,
+                      node->op->gradient.none_because.empty()
+                          ? fmt::format("its result is {}", to_string(f_.type(node->first_output)))
+                          : std::string(node->op->gradient.none_because)));
     }
     return number_like(values_[input], 0);
   }
@@ -127,33 +131,54 @@ class Reverse {
   void step(Builder& builder, const Node& node) {
     const std::size_t first = static_cast<std::size_t>(node.first_output);
     const std::size_t count = f_.output_count(node);
+    const auto is_number = [&](std::size_t id) { return is_floating(f_.types()[id].dtype); };
     bool reached = false;
     bool matters = false;
+    bool numbers = false;  // among the results that matter
     const Node* cut_by = node.op->gradient.rule ? nullptr : &node;
     for (std::size_t r = first; r < first + count; ++r) {
       reached = reached || cotangents_[r];
       matters = matters || matters_[r];
+      numbers = numbers || (matters_[r] && is_number(r));
       if (!cut_by) cut_by = cut_by_[r];
     }
     if (!matters || !depends_[first]) return;
+    // It makes integers or truths of numbers.
+    if (!cut_by && !numbers && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+          return is_number(static_cast<std::size_t>(id));
+        }))
+      cut_by = &node;
     std::vector<Value> result(node.inputs.size());
-    if (reached && node.op->gradient.rule) {
+    std::vector<bool> constant(node.inputs.size(), false);
+    if (node.op->gradient.rule && numbers) {
       const std::span<const Value> values = recompute_.values_for(builder, node);
       const Builder::Scope scope(builder, node.scope);
       std::vector<Value> inputs;
       for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
-      result = node.op->gradient.rule({inputs, values.subspan(first, count),
-                                       std::span<const Value>(cotangents_).subspan(first, count),
-                                       node.attributes});
+      const auto ask = [&](std::span<const Value> cotangents) {
+        return node.op->gradient.rule(
+            {inputs, values.subspan(first, count), cotangents, node.attributes});
+      };
+      const std::span<const Value> cotangents = std::span(cotangents_).subspan(first, count);
+      if (reached) result = ask(cotangents);
+      // A rule that gives a number no cotangent says that it is a constant. A result that only ops
+      // without a derivative read has no cotangent: the rule is asked once more, with zeros.
+      std::vector<Value> all(cotangents.begin(), cotangents.end());
+      bool complete = reached;
+      for (std::size_t r = 0; r < count; ++r)
+        if (matters_[first + r] && is_number(first + r) && !all[r]) {
+          all[r] = number_like(values_[first + r], 0);
+          complete = false;
+        }
+      const std::vector<Value> answers = complete ? result : ask(all);
+      for (std::size_t i = 0; i < answers.size(); ++i)
+        constant[i] = !answers[i] && is_number(static_cast<std::size_t>(node.inputs[i]));
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto id = static_cast<std::size_t>(node.inputs[i]);
       if (!depends_[id]) continue;
       if (result[i]) add(node.inputs[i], result[i]);
-      // A rule that was asked and gives a number no cotangent says that it is a constant.
-      const bool constant =
-          reached && node.op->gradient.rule && !result[i] && is_floating(f_.types()[id].dtype);
-      if (constant) continue;
+      if (constant[i]) continue;
       matters_[id] = true;
       if (!cut_by_[id]) cut_by_[id] = cut_by;
     }

@@ -33,7 +33,8 @@ struct GradOptions {
 // outputs do not depend on the input, or only by values that are constant to gradients
 // (stop_gradient). The cotangent of an output that is no floating-point number is not read. Throws
 // kNotFound for an unknown input; kNoGradient, naming op and layer, if the outputs depend on an
-// input only through ops without a derivative; kDtype if an input in `wrt` is not f32 or f64.
+// input only through ops without a derivative, of which one is a cast to integers or booleans;
+// kDtype if an input in `wrt` is not f32 or f64.
 Function vjp(const Function& f, const Wrt& wrt = {}, const GradOptions& options = {});
 
 // The value and the gradient of f's first output, the loss, which must be an f32 or f64 scalar.

@@ -11,6 +11,11 @@ void throw_names_of_no_group() {
               "grad of code: names select parts of Args, but the argument is a Value");
 }
 
+void throw_names_of_several() {
+  throw Error(ErrorCode::kInvalidArgument,
+              "grad of code: names select parts of one argument, but several positions are given");
+}
+
 void check_tangents(const Function& f) {
   for (const Output& o : f.outputs())
     if (const Dtype dtype = f.type(o.value).dtype; dtype != Dtype::kF32 && dtype != Dtype::kF64)

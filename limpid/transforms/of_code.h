@@ -29,6 +29,7 @@ concept Code = !std::convertible_to<T, Function>;
 namespace detail {
 
 [[noreturn]] void throw_names_of_no_group();
+[[noreturn]] void throw_names_of_several();
 // Throws kDtype if an output is not f32 or f64, so that it has no tangent.
 void check_tangents(const Function& f);
 // The common size of the values along `axes`. Throws kShape, naming two values, if sizes differ.
@@ -84,6 +85,8 @@ template <std::size_t... chosen, class Positions>
 auto choose(const Positions& positions, const std::vector<std::string>& names) {
   if constexpr (sizeof...(chosen) == 1)
     return part_of(std::get<chosen...>(positions), names);
+  else if (!names.empty())
+    throw_names_of_several();
   else
     return std::tuple{std::get<chosen>(positions)...};
 }

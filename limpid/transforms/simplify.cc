@@ -50,10 +50,26 @@ struct Seen {
   std::vector<Value> results;
 };
 
+// What all folding of one Function may cost: a text may ask for much in a few bytes.
+struct Budget {
+  std::int64_t flops = std::int64_t{1} << 28;  // a moment of reference arithmetic
+  std::int64_t elements = std::int64_t{1}
+                          << 22;  // of results, besides those of the given constants
+};
+
+Budget budget_of(const Function& f) {
+  Budget budget;
+  for (const Node& node : f.nodes())
+    if (node.op == &op::constant)
+      budget.elements = sum_or_most(budget.elements,
+                                    product_or_most(4, f.type(node.first_output).shape.elements()));
+  return budget;
+}
+
 // One pass over a Function.
 class Pass {
  public:
-  explicit Pass(const Function& f) : f_(f), needed_(needed_values(f)) {}
+  Pass(const Function& f, Budget& budget) : f_(f), budget_(budget), needed_(needed_values(f)) {}
 
   Function run() {
     return rewrite(f_, [&](Builder& builder, const Node& node, std::span<const Value> inputs) {
@@ -86,8 +102,7 @@ class Pass {
   }
 
   // The results of a call of constants; nothing if the call is not worth folding.
-  std::vector<Value> folded(Builder& builder, const Node& node,
-                            std::span<const Value> inputs) const {
+  std::vector<Value> folded(Builder& builder, const Node& node, std::span<const Value> inputs) {
     if (inputs.empty() || node.op->kernel.kind == KernelKind::kBroadcast) return {};
     std::vector<Tensor> values;
     for (const Value& v : inputs) {
@@ -97,20 +112,24 @@ class Pass {
     }
     const Function::CallTypes types = f_.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
-    if (!is_worth_folding(call)) return {};
+    if (!may_fold(call)) return {};
     std::vector<Value> results;
     for (const Tensor& t : interpret_call(call, values)) results.push_back(constant(builder, t));
     return results;
   }
 
-  static bool is_worth_folding(const Call& call) {
-    constexpr std::int64_t kFew = 4096;                         // elements
-    constexpr std::int64_t kMostFlops = std::int64_t{1} << 28;  // a moment of reference arithmetic
+  // Whether it is worth it, and within the budget, of which it is then taken.
+  bool may_fold(const Call& call) {
+    constexpr std::int64_t kFew = 4096;  // elements
     std::int64_t in = 0;
     std::int64_t out = 0;
     for (const Type& t : call.inputs) in = sum_or_most(in, t.shape.elements());
     for (const Type& t : call.outputs) out = sum_or_most(out, t.shape.elements());
-    return out <= std::max(in, kFew) && call.op.flops(call) <= kMostFlops;
+    const std::int64_t flops = call.op.flops(call);
+    if (out > std::min(std::max(in, kFew), budget_.elements) || flops > budget_.flops) return false;
+    budget_.elements -= out;
+    budget_.flops -= flops;
+    return true;
   }
 
   std::vector<Value> by_rule(const Node& node, std::span<const Value> inputs) const {
@@ -127,6 +146,7 @@ class Pass {
   }
 
   const Function& f_;
+  Budget& budget_;
   std::vector<bool> needed_;
   std::map<std::string, std::vector<Seen>> seen_;
   bool changed_ = false;
@@ -135,13 +155,17 @@ class Pass {
 }  // namespace
 
 Function simplify(const Function& function) {
+  // Networks take a few; a text can be made to take one for every op.
+  constexpr int kMostPasses = 32;
+  Budget budget = budget_of(function);
   Function f = function;
-  for (;;) {
-    Pass pass(f);
+  for (int passes = 0; passes < kMostPasses; ++passes) {
+    Pass pass(f, budget);
     Function simpler = pass.run();
     if (!pass.changed()) return simpler;
     f = std::move(simpler);
   }
+  return f;
 }
 
 }  // namespace limpid

@@ -11,6 +11,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/indexing.h"
+#include "limpid/ops/norm.h"
 #include "limpid/ops/shape.h"
 #include "limpid/transforms/detail/example_axis.h"
 #include "limpid/transforms/rewrite.h"
@@ -173,7 +174,9 @@ class Unbatch {
       inputs.push_back(find(at(node.inputs[i]), inner[i])->value);
     std::vector<Value> values;
     try {
-      values = builder_.call(call.op, inputs, attributes_of_one(call, inner, types));
+      const std::optional<Attributes> attributes = attributes_of_one(call, inner, types);
+      if (!attributes) return {};
+      values = builder_.call(call.op, inputs, *attributes);
     } catch (const Error&) {
       return {};  // one example alone is refused: groups of channels, taken for examples
     }
@@ -185,9 +188,9 @@ class Unbatch {
     return versions;
   }
 
-  // Attributes that hold sizes follow the shapes.
-  Attributes attributes_of_one(const Call& call, const std::vector<Inner>& inner,
-                               const std::vector<Type>& types) const {
+  // Attributes that hold sizes follow the shapes. Nothing where the examples are parts of groups.
+  std::optional<Attributes> attributes_of_one(const Call& call, const std::vector<Inner>& inner,
+                                              const std::vector<Type>& types) const {
     Attributes attributes = call.attributes;
     if (&call.op == &op::reshape || &call.op == &op::broadcast)
       attributes.set("shape", shape_attribute(types[0].shape));
@@ -195,6 +198,13 @@ class Unbatch {
       List limits = attributes.get<List>("limits");
       limits[detail::example_axis(call.inputs[0].shape, *inner[0], size_)->axis] /= size_;
       attributes.set("limits", limits);
+    }
+    constexpr std::size_t kChannels = 1;
+    if (&call.op == &op::group_norm && inner[0] &&
+        detail::example_axis(call.inputs[0].shape, *inner[0], size_)->axis == kChannels) {
+      const std::int64_t groups = attributes.integer("groups");
+      if (groups % size_ != 0) return {};
+      attributes.set("groups", groups / size_);
     }
     return attributes;
   }

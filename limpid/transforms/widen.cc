@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "limpid/core/float_mode.h"
 #include "limpid/transforms/rewrite.h"
 
 namespace limpid {
@@ -36,6 +37,7 @@ Function widen(const Function& f) {
 
 Tensor widen(const Tensor& tensor) {
   if (tensor.dtype() != Dtype::kF32) return tensor;
+  const DefaultFloatMode mode;  // subnormal numbers, too
   return Tensor::generate<double>(tensor.shape(), [&](std::span<double> out) {
     std::copy(tensor.values<float>().begin(), tensor.values<float>().end(), out.begin());
   });

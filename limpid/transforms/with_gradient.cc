@@ -8,7 +8,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/call.h"
-#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -37,7 +37,7 @@ std::vector<Level> levels_of(const Attributes& attributes) {
 
 // The code under the vmaps of all levels. With `sum_shared`, results that belong to inputs which a
 // level does not batch are summed over that level: they are cotangents of values that the whole
-// batch shares.
+// batch shares. Those of integers, which are ignored, are left out: not all of them can be summed.
 std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code,
                          std::span<const Value> values, bool sum_shared) {
   if (levels.empty()) return code(values);
@@ -54,7 +54,10 @@ std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code
   std::vector<bool> given;
   const Function one = trace("with_gradient", inputs, [&](std::span<const Value> in) {
     std::vector<Value> results = under(levels.subspan(1), code, in, sum_shared);
-    for (const Value& result : results) given.push_back(static_cast<bool>(result));
+    for (Value& result : results) {
+      if (sum_shared && result && !is_floating(result.dtype())) result = Value();
+      given.push_back(static_cast<bool>(result));
+    }
     std::erase_if(results, [](const Value& result) { return !result; });
     return results;
   });
@@ -67,6 +70,11 @@ std::vector<Value> under(std::span<const Level> levels, const CodeOnValues& code
       results[i] = added_up(results[i], [](Value each) { return sum(each, 0); });
   }
   return results;
+}
+
+// Also of bools, which number_like() has none of.
+Value zeros_like(const Value& value) {
+  return broadcast(constant(value.builder(), Tensor::zeros({value.dtype(), {}})), value.shape());
 }
 
 }  // namespace
@@ -87,7 +95,7 @@ std::vector<Value> composed_gradient(const CodeOnValues& gradient, const Gradien
   std::vector<Value> values(call.inputs.begin(), call.inputs.end());
   values.insert(values.end(), call.outputs.begin(), call.outputs.end());
   for (std::size_t o = 0; o < call.outputs.size(); ++o)
-    values.push_back(call.cotangents[o] ? call.cotangents[o] : number_like(call.outputs[o], 0));
+    values.push_back(call.cotangents[o] ? call.cotangents[o] : zeros_like(call.outputs[o]));
   std::vector<Level> levels = levels_of(call.attributes);
   for (Level& level : levels)
     for (std::size_t i = call.inputs.size(); i < values.size(); ++i) level.batched.insert(i);

@@ -640,7 +640,9 @@ void add_inspection(py::module_& m) {
   m.def("gradcheck", [](const py::object& function, const py::object& inputs, const Key& key) {
     const Function& f = function_of(function, "gradcheck");
     const Params all = params_from(inputs, "an input");
-    const auto rows = unlocked([&] { return gradcheck(f, all, key); });
+    const auto rows = interruptible_between([&](const std::function<void()>& between) {
+      return gradcheck(f, all, key, {.between = between});
+    });
     py::list list;
     for (const GradcheckRow& r : rows)
       list.append(py::make_tuple(r.name, r.relative_error, r.agrees));

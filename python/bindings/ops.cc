@@ -68,6 +68,9 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+const char* kind_text(char kind);  // see the docstrings below
+char kind_of(const AttributeSpec& a) { return "BIDSTC"[static_cast<std::size_t>(a.kind)]; }
+
 // "a", "b", ... for the inputs of an op, and its attributes by their names.
 void describe(Row& row, const Op& op) {
   const auto add = [&](const std::string& parameter, char kind) {
@@ -84,41 +87,49 @@ void describe(Row& row, const Op& op) {
     }
   }
   for (const AttributeSpec& a : op.attributes) {
-    constexpr const char* kKinds = "BIDSTC";
     // After optional inputs an attribute must have a default, too.
     const bool open = op.max_inputs > op.min_inputs && op.max_inputs <= 8;
-    add(std::string(a.name) + (open ? "=None" : ""), kKinds[static_cast<std::size_t>(a.kind)]);
+    add(std::string(a.name) + (open ? "=None" : ""), kind_of(a));
+  }
+}
+
+void set_attribute(Attributes& attributes, const AttributeSpec& a, const py::object& o) {
+  const std::string name(a.name);
+  switch (a.kind) {
+    case AttributeKind::kBool:
+      attributes.set(name, py::cast<bool>(o));
+      break;
+    case AttributeKind::kInteger:
+      attributes.set(name, py::cast<std::int64_t>(o));
+      break;
+    case AttributeKind::kReal:
+      attributes.set(name, number_of(o.ptr()));
+      break;
+    case AttributeKind::kIntegers: {
+      std::vector<std::int64_t> all;
+      for (const py::handle n : o) all.push_back(py::cast<std::int64_t>(n));
+      attributes.set(name, std::move(all));
+      break;
+    }
+    case AttributeKind::kDtype:
+      attributes.set(name, dtype_from(o));
+      break;
+    case AttributeKind::kTensor:
+      attributes.set(name, constant_of(leaf_of(o, name.c_str())));
+      break;
   }
 }
 
 Attributes attributes_of(const Op& op, const std::function<py::object(std::string_view)>& given) {
   Attributes attributes;
   for (const AttributeSpec& a : op.attributes) {
-    const std::string name(a.name);
     const py::object o = given(a.name);
     if (!o || o.is_none()) continue;  // the op says what is missing
-    switch (a.kind) {
-      case AttributeKind::kBool:
-        attributes.set(name, py::cast<bool>(o));
-        break;
-      case AttributeKind::kInteger:
-        attributes.set(name, py::cast<std::int64_t>(o));
-        break;
-      case AttributeKind::kReal:
-        attributes.set(name, number_of(o.ptr()));
-        break;
-      case AttributeKind::kIntegers: {
-        std::vector<std::int64_t> all;
-        for (const py::handle n : o) all.push_back(py::cast<std::int64_t>(n));
-        attributes.set(name, std::move(all));
-        break;
-      }
-      case AttributeKind::kDtype:
-        attributes.set(name, dtype_from(o));
-        break;
-      case AttributeKind::kTensor:
-        attributes.set(name, constant_of(leaf_of(o, name.c_str())));
-        break;
+    try {
+      set_attribute(attributes, a, o);
+    } catch (const py::cast_error&) {
+      throw_type(std::string(op.name) + ": " + std::string(a.name) + ": expected " +
+                 kind_text(kind_of(a)) + ", got " + py::cast<std::string>(py::repr(o)));
     }
   }
   return attributes;
@@ -430,9 +441,12 @@ std::optional<std::int64_t> Given::maybe_i(std::size_t i) const {
 }
 double Given::d(std::size_t i) const { return number_of(arguments_[i]); }
 Value Given::number(std::size_t i, Dtype dtype) const {
-  if (const std::optional<Leaf> scalar = scalar_of(dtype, arguments_[i]))
+  py::object number = py::reinterpret_borrow<py::object>(arguments_[i]);
+  // Python's number of one of NumPy's, whose integers and booleans are none of Python's.
+  if (!is_number(number.ptr()) && py::hasattr(number, "item")) number = number.attr("item")();
+  if (const std::optional<Leaf> scalar = scalar_of(dtype, number.ptr()))
     return constant(builder_, tensor_of(*scalar));
-  return constant(builder_, d(i), dtype);
+  return constant(builder_, number_of(number.ptr()), dtype);
 }
 bool Given::b(std::size_t i) const {
   const int value = PyObject_IsTrue(arguments_[i]);

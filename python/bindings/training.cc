@@ -29,10 +29,10 @@ py::object from_json(const std::string& line) {
 // A Run that one thread uses at a time.
 class RunObject {
  public:
-  RunObject(const std::string& config, const py::object& data, const std::string& folder,
+  RunObject(const std::string& config, const py::object& data, const py::object& folder,
             bool overwrite, int threads) {
     train::RunOptions options;
-    options.folder = folder;
+    if (!folder.is_none()) options.folder = path_from(folder);
     options.overwrite = overwrite;
     options.pool = pool_of(threads);
     options.command = {"limpid.train"};
@@ -58,15 +58,13 @@ class RunObject {
   void on_event(const py::function& listener) {
     const Use use(*this);
     run_->on_event([this, i = keep(listener)](const Event& event) {
-      const Locked lock;
-      listeners_[i](from_json(train::to_json_line(event)));
+      attempt([&] { listeners_[i](from_json(train::to_json_line(event))); });
     });
   }
   void on_step(const py::function& listener) {
     const Use use(*this);
     run_->on_step([this, i = keep(listener)](const train::StepEvent& event) {
-      const Locked lock;
-      listeners_[i](from_json(train::to_json_line(event)));
+      attempt([&] { listeners_[i](from_json(train::to_json_line(event))); });
     });
   }
 
@@ -80,47 +78,36 @@ class RunObject {
       const py::object last = std::exchange(listener, py::none());
   }
 
-  // On Ctrl-C, in a listener or between steps, a checkpoint is written before KeyboardInterrupt is
-  // raised.
-  py::object train(const py::object& stop) {
-    const Use use(*this);
-    std::optional<py::error_already_set> error;
-    std::string end;
-    {
-      const Unlocked release;
-      try {
-        end = train::to_json_line(run_->train([&] {
-          const Locked lock;
-          try {
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-            return !stop.is_none() && py::cast<bool>(py::bool_(stop()));
-          } catch (py::error_already_set& e) {
-            error.emplace(std::move(e));
-            return true;
-          }
-        }));
-      } catch (py::error_already_set& e) {
-        const Locked lock;
-        const bool interrupted = e.matches(PyExc_KeyboardInterrupt);
-        error.emplace(std::move(e));
-        if (interrupted) {
-          const Unlocked again;
-          run_->interrupt();
-        }
-      }
-    }
-    if (error) {
-      error->restore();
-      throw py::error_already_set();
-    }
-    return from_json(end);
-  }
-
+  // What f makes of the run. Throws the first exception of its listeners, if there is one.
   template <class F>
   auto use(const F& f) {
     const Use use(*this);
-    const Unlocked release;
-    return f(*run_);
+    try {
+      auto result = [&] {
+        const Unlocked release;
+        return f(*run_);
+      }();
+      throw_error();
+      return result;
+    } catch (...) {
+      throw_error();  // it came before what the library throws
+      throw;
+    }
+  }
+
+  // After an exception in a listener or `stop`, or Ctrl-C, the step is completed and a checkpoint
+  // is written before the exception is raised.
+  py::object train(const py::object& stop) {
+    return from_json(use([&](train::Run& run) {
+      return train::to_json_line(run.train([&] {
+        bool stops = false;
+        attempt([&] {
+          if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+          stops = !stop.is_none() && py::cast<bool>(py::bool_(stop()));
+        });
+        return stops || error_;
+      }));
+    }));
   }
   // Call a method of the run; ended() returns the end event of one that ends it.
   template <auto method>
@@ -157,12 +144,30 @@ class RunObject {
     RunObject& run_;
   };
 
+  // Calls code of Python's. An exception would leave the run in the middle of a step, without the
+  // end of its epoch, so the first one is kept until the call of the run is through.
+  template <class Code>
+  void attempt(const Code& code) {
+    const Locked lock;
+    try {
+      code();
+    } catch (py::error_already_set& e) {
+      if (!error_) error_.emplace(std::move(e));
+    }
+  }
+  void throw_error() {
+    if (!error_) return;
+    std::exchange(error_, std::nullopt)->restore();
+    throw py::error_already_set();
+  }
+
   std::size_t keep(const py::function& listener) {
     listeners_.push_back(listener);
     return listeners_.size() - 1;
   }
 
   std::vector<py::object> listeners_;
+  std::optional<py::error_already_set> error_;
   std::unique_ptr<train::Run> run_;
   std::atomic<bool> used_{false};
 };
@@ -178,7 +183,7 @@ py::list findings_of(const std::vector<train::Finding>& findings) {
 void add_training(py::module_& m) {
   py::class_<RunObject>(m, "Run", py::is_final(),
                         py::custom_type_setup(&take_part_in_collection<RunObject>))
-      .def(py::init<const std::string&, const py::object&, const std::string&, bool, int>())
+      .def(py::init<const std::string&, const py::object&, const py::object&, bool, int>())
       .def("on_event", method(&RunObject::on_event))
       .def("on_step", method(&RunObject::on_step))
       .def("train", method(&RunObject::train))

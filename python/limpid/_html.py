@@ -87,7 +87,7 @@ def trace(t: Dict[str, Any]) -> str:
 
 def run(r: Any) -> str:
     epochs = [
-        (e["epoch"], float(e["train"].get("loss", 0)), *(f"{k} {v:.4g}" for k, v in e["validation"].items()))
+        (e["epoch"], float(e["train"].get("loss", 0)), *(f"{k} {float(v):.4g}" for k, v in e["validation"].items()))
         for e in r.epochs
     ]
     found = [(f["severity"], f["rule"], f["symptom"], f["fix"]) for f in r.findings]

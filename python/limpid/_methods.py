@@ -210,7 +210,9 @@ def _floor_divide(a: Any, b: Any) -> Any:
     q = _core.divide(a, b)
     b = _core.add(_core.multiply(q, 0), b)
     rest = _core.subtract(a, _core.multiply(q, b))
-    return _core.subtract(q, _core.cast(_signs_differ(rest, b), q.type.split("[")[0]))
+    # A quotient by 0 is 0, with all of a as its rest.
+    one_less = _core.logical_and(_signs_differ(rest, b), _core.not_equal(b, 0))
+    return _core.subtract(q, _core.cast(one_less, q.type.split("[")[0]))
 
 
 def _float_divmod(a: Any, b: Any) -> Tuple[Any, Any]:

@@ -401,7 +401,7 @@ def vmap(f: Any, in_axes: Any = 0, size: Optional[int] = None, *, out_axes: Any 
     in_axes : int, or a sequence with one of int, None or a tree of them for every argument
         The axis that the arrays of an argument have and the code does not see; None where the whole batch
         shares it. A tree has the form of its argument: ``({"w": None, "x": 0}, 0)``. What the code captures
-        is shared.
+        is shared, and so are keyword arguments.
     size : int, optional
         Of a Function: the size of the batch; the result is a Function then.
     out_axes : int, or a tree of int of the form of the results

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple
 from . import _core, _elsewhere
 from ._core import Array, Function, Init, Key
 from ._params import Params, _make
-from .errors import NotFoundError
+from .errors import InvalidArgumentError, NotFoundError
 
 __all__ = [
     "BatchNorm",
@@ -656,7 +656,10 @@ def init_all(key: AnyKey, *layers: Named) -> Params:
     """The parameters of all these; those of layer i are drawn from ``key.fold_in(i)``."""
     entries: Dict[str, Any] = {}
     for i, layer in enumerate(layers):
-        entries.update(layer.init(_key(key, 0).fold_in(i)))
+        for name, value in layer.init(_key(key, 0).fold_in(i)).items():
+            if name in entries:
+                raise InvalidArgumentError(f"init_all: expected layers of different names, got two with a parameter '{name}'")
+            entries[name] = value
     return _make(entries)
 
 

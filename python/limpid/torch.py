@@ -50,7 +50,7 @@ def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
     names = [f"x{i}" if len(examples) > 1 else "x" for i in range(len(examples))]
     # The exporter that is the default since PyTorch 2.9 writes later versions, and cannot convert them all to `opset`.
     options = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    was_training = module.training
+    modes = [(part, part.training) for part in module.modules()]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "module.onnx")
         try:
@@ -65,7 +65,8 @@ def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
                 **options,
             )
         finally:
-            module.train(was_training)
+            for part, training in modes:
+                part.training = training
         try:
             model: Model = _files.load(path)
         except Error as error:

@@ -45,7 +45,8 @@ class Run:
     threads : int
         That share the work. No bit depends on it.
     on_event, on_step : callable, optional
-        Called with every event of the log, and with every step: dicts as a line of the log has them.
+        Called with every event of the log, and with every step: dicts as a line of the log has them. The
+        step is completed before an exception of theirs is raised; `train` writes a checkpoint first, too.
     """
 
     def __init__(
@@ -61,8 +62,7 @@ class Run:
     ) -> None:
         if not isinstance(config, Mapping):
             raise TypeError(f"Run: expected a mapping such as {{'data': 'moons'}}, not {type(config).__name__}")
-        where = os.fsencode(folder) if folder is not None else b""
-        self._run = _core.Run(json.dumps(dict(config), default=_plain), data, where, overwrite, threads)
+        self._run = _core.Run(json.dumps(dict(config), default=_plain), data, folder, overwrite, threads)
         if on_event is not None:
             self._run.on_event(on_event)
         if on_step is not None:

@@ -139,6 +139,17 @@ class BrokenModel(tool.ToolTest):
                      self.text.replace("return logits = %2", "return %7")):
             self.expect_broken_text(text, "function text, line")
 
+    def test_logits_of_no_token(self):
+        text = "function m(%w: f32[0], %x: i32[4]) {\n  return logits = %w\n}\n"
+        config = {"data": {"task": "next_token", "class_names": ["a", "b"]}}
+        metadata = {**tool.metadata_of(text), "limpid.config": json.dumps(config)}
+        tensors = {"w": ([0], [])}
+        path = self.folder / "m.safetensors"
+        path.write_bytes(tool.file_of(tool.header_of(tensors, metadata), tool.data_of(tensors)))
+        for more in ((), ("--json",)):
+            self.assertIn("the model gives f32[1, 0], expected logits of tokens",
+                          self.error(1, "run", path, "--prompt", "ab", *more))
+
     def test_text_that_asks_for_too_much(self):
         self.expect_broken_text(
             self.text.replace("%x: f32[2]", "%y: f32[2]").replace("%x", "%y")

@@ -63,6 +63,13 @@ class Lab(tool.ToolTest):
         self.assertLess(below, -1)
         self.assertGreater(above, 1)
 
+    def test_a_page_to_standard_output_is_all_that_is_printed(self):
+        page = self.folder / "page.html"
+        self.output("lab", "activations", "--html", page)
+        self.assertEqual(self.output("lab", "activations", "--html", "/dev/stdout"), page.read_text())
+        self.assertIn("--json: standard output is used for the page",
+                      self.error(2, "lab", "activations", "--html", "/dev/stdout", "--json"))
+
     def test_linear_layers_fold_and_a_relu_between_them_keeps_them_apart(self):
         sizes = ("--in", "4", "--hidden", "8", "--out", "2")
         text = self.output("lab", "collapse", *sizes)

@@ -1,6 +1,5 @@
 """ONNX models in the commands that read a model."""
 
-import ctypes
 import json
 import os
 import struct
@@ -53,27 +52,6 @@ def model(nodes, dims, initializers=(), out="y"):
     return field(1, 8) + field(7, graph) + field(8, field(2, 18))
 
 
-class Opens:
-    """Counts how often a file is opened while this is entered."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __enter__(self):
-        libc = ctypes.CDLL(None, use_errno=True)
-        self.queue = libc.inotify_init1(os.O_NONBLOCK)
-        if self.queue < 0 or libc.inotify_add_watch(self.queue, bytes(self.path), 0x20) < 0:
-            raise unittest.SkipTest("no inotify")
-        return self
-
-    def __exit__(self, *_):
-        try:
-            self.count = len(os.read(self.queue, 1 << 16)) // 16
-        except BlockingIOError:
-            self.count = 0
-        os.close(self.queue)
-
-
 SCALED = [node("Mul", ["x", "scale"], ["h"]), node("Relu", ["h"], ["y"])]
 SCALE = [weights("scale", [2, -3])]
 
@@ -99,7 +77,7 @@ class Models(tool.ToolTest):
     def test_a_file_is_read_once(self):
         for nodes in (SCALED, [node("ReduceSum", ["x"], ["s"], keepdims=1), node("Add", ["x", "s"], ["y"])]):
             path = self.write(nodes, ["batch", 2], SCALE)
-            with Opens(path) as opens:
+            with tool.Opens(path) as opens:
                 self.assertEqual(self.run_tool("run", path, "--values", "5,-1").returncode, 0)
             self.assertEqual(opens.count, 1)
 
@@ -118,6 +96,8 @@ class Models(tool.ToolTest):
         self.assertIn("f32[3, 2]", self.output("show", path, "--dim", "length=3", "--dim", "width=2"))
         for dim in ("length", "length=", "=3", "length=x", "length=3x", "length=-1", "length=9223372036854775808"):
             self.assertIn("expected NAME=N", self.error(2, "show", path, "--dim", dim))
+        self.assertIn("there is no dynamic dimension 'size', expected one of: 'batch', 'length', 'width'",
+                      self.error(1, "show", path, "--dim", "size=3"))
         path = self.write(nodes, ["batch", 2])
         self.assertIn("f32[4, 2]", self.output("show", path, "--dim", "batch=4"))
 
@@ -158,7 +138,7 @@ class Models(tool.ToolTest):
         self.assertIn("multiply", self.output("trace", path, *inputs))
         hashes = self.document("hash", path, *inputs)
         self.assertEqual(hashes["outputs"], self.document("hash", path, *inputs, "--threads", "2")["outputs"])
-        with Opens(path) as opens:
+        with tool.Opens(path) as opens:
             self.output("run", path, *inputs)
         self.assertEqual(opens.count, 1)
 

@@ -384,6 +384,14 @@ class Quantize(tool.ToolTest):
         return self.document("quantize", self.model, "--to", to, "--out", self.small,
                              "--threads", "1", *more)
 
+    def test_a_model_of_two_inputs(self):
+        text = ("function m(%w: f32[4, 3], %b: f32[4], %x: f32[3], %y: f32[3]) {\n  %0 = add(%x, %y) : f32[3]\n"
+                "  %1 = linear(%0, %w, %b) : f32[4]\n  return z = %1\n}\n")
+        tensors = {"w": ([4, 3], [1.0] * 12), "b": ([4], [1.0] * 4)}
+        metadata = {**tool.metadata_of(text), "limpid.inputs": "2"}
+        self.model.write_bytes(tool.file_of(tool.header_of(tensors, metadata), tool.data_of(tensors)))
+        self.assertEqual(list(self.quantize("bf16")["after"]["microseconds"]), ["1", "256"])
+
     def logits(self, model):
         return self.document("run", model, "--values", "1,0.5,-1,0.25")["logits"]
 

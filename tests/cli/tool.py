@@ -1,5 +1,6 @@
 """What the tests of the tool share: running it, and writing the files that it reads."""
 
+import ctypes
 import fcntl
 import json
 import os
@@ -72,6 +73,27 @@ class ToolTest(unittest.TestCase):
         self.assertRegex(text, r"\Alimpid: [^\n]+\n\Z", arguments)
         self.assertTrue(text[:-1].isprintable(), repr(text))
         return text[len("limpid: ") : -1]
+
+
+class Opens:
+    """Counts how often a file is opened while this is entered."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __enter__(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.queue = libc.inotify_init1(os.O_NONBLOCK)
+        if self.queue < 0 or libc.inotify_add_watch(self.queue, bytes(self.path), 0x20) < 0:
+            raise unittest.SkipTest("no inotify")
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.count = len(os.read(self.queue, 1 << 16)) // 16
+        except BlockingIOError:
+            self.count = 0
+        os.close(self.queue)
 
 
 def f32(number):

@@ -51,14 +51,14 @@ TEST(Json, ReadsUpToItsLimits) {
 }
 
 TEST(Json, RefusesWhatGoesBeyond) {
-  expect_refused("expected at most 12582912 bytes",
+  expect_refused("expected at most 33554432 bytes",
                  '"' + std::string(kLimits.bytes - 1, ' ') + '"');
   expect_refused("nested too deeply", nested(kLimits.depth + 1));
   expect_refused("nested too deeply", repeat("[", 1'000'000));
   expect_refused("nested too deeply", repeat("{\"a\":", 1'000'000));
   expect_refused("more than 1024 members", members(kLimits.members + 1));
-  expect_refused("more than 500000 values", values(kLimits.values + 1));
-  expect_refused("more than 500000 values", "[" + repeat("[],", kLimits.values) + "0]");
+  expect_refused("more than 1000000 values", values(kLimits.values + 1));
+  expect_refused("more than 1000000 values", "[" + repeat("[],", kLimits.values) + "0]");
 }
 
 TEST(Json, RefusesAKeyThatComesTwice) {

@@ -44,6 +44,9 @@ TEST(Numbers, AnF32IsPrintedInItsOwnDigits) {
     EXPECT_EQ(exact_number(as_printed(number), Dtype::kF64),
               exact_number(static_cast<double>(number), Dtype::kF32));
   }
+  // The f64 of these digits lies halfway to a neighbour, to which it is rounded.
+  EXPECT_EQ(static_cast<float>(7.038531e-26) == 7.038531e-26f, false);
+  EXPECT_EQ(static_cast<float>(as_printed(7.038531e-26f)), 7.038531e-26f);
 }
 
 TEST(Numbers, A16BitNumberIsPrintedInItsOwnDigits) {

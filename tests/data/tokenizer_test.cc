@@ -1,5 +1,8 @@
 #include "limpid/data/tokenizer.h"
 
+#include <map>
+
+#include "limpid/data/byte_pair.h"
 #include "limpid/data/data_config.h"
 #include "limpid/formats/model.h"
 #include "tests/formats/helpers.h"
@@ -24,6 +27,32 @@ TEST(Tokenizer, OfCharactersIsItsVocabulary) {
   EXPECT_EQ(tokenizer.decode(ids.values<std::int32_t>()), "\xc3\xa9 b");
   expect_error(ErrorCode::kNotFound, "line 2: the vocabulary has no U+007A",
                [&] { tokenizer.encode("a\nz"); });
+}
+
+// A model's file has it as JSON.
+TEST(Tokenizer, OfAsManyTokensAsThereMayBeIsReadFromItsConfig) {
+  BytePairRules rules;
+  std::map<std::string, std::int32_t> ids;
+  const auto add = [&](const std::string& token) {
+    ids.emplace(token, static_cast<std::int32_t>(rules.tokens.size()));
+    rules.tokens.push_back(token);
+  };
+  const auto byte = [](int b) { return std::string(1, static_cast<char>(b)); };
+  for (int b = 0; b < 256; ++b) add(byte(b));
+  for (int a = 0; a < 256; ++a)
+    for (int b = 0; b < 256; ++b) {
+      add(byte(a) + byte(b));
+      rules.merges.emplace_back(ids.at(byte(a)), ids.at(byte(b)));
+    }
+  for (int i = 0; rules.tokens.size() < kMaxTokens; ++i) {
+    const std::string a = byte(i >> 16), b = byte(i >> 8), c = byte(i);
+    add(a + b + c);
+    rules.merges.emplace_back(ids.at(a + b), ids.at(c));
+    rules.merges.emplace_back(ids.at(a), ids.at(b + c));
+  }
+  EXPECT_GT(rules.merges.size(), kMaxMerges * 3 / 4);
+  const Tokenizer tokenizer = Tokenizer::byte_pair(rules);
+  EXPECT_EQ(Tokenizer::from_config(Json::parse(tokenizer.config().dump())), tokenizer);
 }
 
 TEST(Tokenizer, OfBytesTakesEveryByte) {

@@ -92,6 +92,29 @@ TEST(Grad, NamesTheOpThatHasNone) {
     }
 }
 
+// Of the results of one op, any may be the one that is read.
+TEST(Grad, GoesThroughAnyResult) {
+  const Type row{Dtype::kF32, {3}};
+  const Tensor x = Tensor::from<float>({3}, {1, 2, 3});
+  const Function f = trace("f", {{"x", row}}, [](std::span<const Value> in) {
+    const std::vector<Value> both{exp(in[0]), in[0]};
+    return std::vector<Value>{sum(barrier(both)[1])};
+  });
+  EXPECT_TRUE(
+      interpret(grad(f, {0}), std::vector{x})[0].same_bits(Tensor::from<float>({3}, {1, 1, 1})));
+  // An output that is no number matters, though it has no cotangent.
+  const Function place = trace("f", {{"x", row}, {"w", row}}, [](std::span<const Value> in) {
+    return std::vector<Value>{sum(in[1]), argmax(in[0], 0)};
+  });
+  EXPECT_NO_THROW(vjp(place, {1}));
+  try {
+    vjp(place, {0});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNoGradient);
+  }
+}
+
 TEST(Grad, RefusesWhatHasNone) {
   const auto complaint = [](const Function& f) -> std::string {
     try {
@@ -307,6 +330,55 @@ TEST(Simplify, FoldsNoConstantsIntoMuchLargerOnes) {
 }
 
 // Reference arithmetic would take long.
+std::size_t count_of(const Function& f, const Op& op) {
+  return static_cast<std::size_t>(std::count_if(f.nodes().begin(), f.nodes().end(),
+                                                [&](const Node& n) { return n.op == &op; }));
+}
+
+// A short text may have many calls that are each little.
+TEST(Simplify, FoldsNoMoreThanAMomentInAll) {
+  Builder products("products");
+  const Value m = constant(products, Tensor::zeros({Dtype::kF32, {256, 256}}));
+  Value y = m;
+  for (int i = 0; i < 12; ++i) y = matmul(y, m);  // 2^25 operations each
+  EXPECT_EQ(count_of(simplify(products.finish(std::vector{y}, {"y"})), op::matmul), 4u);
+}
+
+TEST(Simplify, FoldsIntoNoMoreElementsThanSomeTimesThoseGiven) {
+  constexpr std::int64_t kCalls = 40;
+  const auto left = [](std::int64_t size) {
+    Builder sums("sums");
+    const Value x = constant(sums, Tensor::zeros({Dtype::kF32, {size}}));
+    std::vector<Value> results;
+    std::vector<std::string> names;
+    for (std::int64_t i = 1; i <= kCalls; ++i) {
+      results.push_back(slice(x, 0, i, size));
+      names.push_back("y" + std::to_string(i));
+    }
+    return count_of(simplify(sums.finish(results, names)), op::slice);
+  };
+  EXPECT_EQ(left(1 << 10), 0u);
+  EXPECT_GT(left(1 << 19), 20u);
+}
+
+// A text can be written so that each pass makes the next one possible.
+TEST(Simplify, GivesUpAfterSomePasses) {
+  const auto nodes_of = [](int levels) {
+    const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+      const Value tall = reshape(in[0], {4, 1}), square = reshape(in[0], {2, 2});
+      Value y = in[0];
+      for (int i = 0; i < levels; ++i) {
+        const Value& b = i % 2 == 0 ? tall : square;
+        y = maximum(reshape(y, b.shape()), b);
+      }
+      return std::vector<Value>{y};
+    });
+    return simplify(f).nodes().size();
+  };
+  EXPECT_LT(nodes_of(10), 4u);
+  EXPECT_GT(nodes_of(200), 100u);
+}
+
 TEST(Simplify, FoldsNoLargeProducts) {
   const auto product = [](std::int64_t n) {
     return simplify(trace("f", {{"x", kScalar}}, [&](std::span<const Value> in) {

@@ -17,6 +17,7 @@
 #include "limpid/train/doctor.h"
 #include "limpid/train/ngram.h"
 #include "limpid/train/run_setup.h"
+#include "limpid/transforms/widen.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::hosts {
@@ -217,6 +218,9 @@ Parts numbers() {
   for (const Json& number : parsed.elements()) read += bytes_of(number.as_number());
   parts.emplace_back("JSON read", read);
   const Tensor t = Tensor::from<float>({static_cast<std::int64_t>(narrow.size())}, narrow);
+  parts.emplace_back("widened", bytes_of(widen(t)));
+  parts.emplace_back("an edit",
+                     bytes_of(std::get<Edit::Set>(parse_edit("%x = 0.3").change).number));
   parts.emplace_back("text of a tensor", to_text(t));
   const Function f = trace("f", {{"x", t.type()}}, [&](std::span<const Value> in) {
     return std::vector<Value>{in[0] * constant(in[0].builder(), t)};

@@ -286,6 +286,11 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
       {"slice", [](Value x, Value) { return slice(x, 0, 1, 3); }},
       {"slice",
        [](Value x, Value) {
+         return slice(reshape(transpose(reshape(x, {kN, 24}), {1, 0}), {kN * 24}), {0}, {kN * 24},
+                      {24});
+       }},
+      {"slice",
+       [](Value x, Value) {
          return concatenate({slice(x, 0, 1, kN), slice(x, 0, 0, 1)}, 0);
        }},
       {"concatenate",
@@ -326,6 +331,24 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
     const Proof proof = prove(f, {std::nullopt, 0}, kN);
     EXPECT_FALSE(proof.function) << c.refused << "\n" << short_text(f);
     EXPECT_EQ(proof.refused.substr(0, c.refused.size()), c.refused) << short_text(f);
+  }
+}
+
+// Of one example's channels there are as many groups as are its own.
+TEST(Unbatch, GroupsOfChannelsAreThoseOfOneExample) {
+  constexpr std::int64_t kTwo = 2;
+  const Type rows{Dtype::kF32, {kTwo, 6}};
+  for (const std::int64_t groups : {2, 4, 6}) {
+    const Function f =
+        trace("f", {{"x", rows}, {"gamma", rows}, {"beta", rows}}, [&](std::span<const Value> in) {
+          const Value y = group_norm(reshape(in[0], {1, 12}), groups, reshape(in[1], {12}),
+                                     reshape(in[2], {12}));
+          return std::vector<Value>{reshape(y, {kTwo, 6})};
+        });
+    const Proof proof = prove(f, {0, 0, 0}, kTwo);
+    EXPECT_EQ(proof.refused, "") << groups;
+    if (proof.function)
+      expect_rows(f, *proof.function, {0, 0, 0}, kTwo, {}, std::to_string(groups));
   }
 }
 

@@ -63,6 +63,21 @@ TEST(Sequential, NamesAreThoseOfPyTorch) {
             (Names{"fc.weight", "fc.bias", "head.0.weight", "head.0.bias", "head.2.weight"}));
 }
 
+// One of the layers would have the parameters of the other.
+TEST(Sequential, NoNameComesTwice) {
+  const auto net = sequential(named("1", Linear{3, 8}), Linear{8, 2});
+  try {
+    net.init(Key(0));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "init_all: expected layers of different names, got two with a parameter '1.weight'");
+  }
+  EXPECT_EQ(sequential(named("1", relu), Linear{8, 2}).init(Key(0)).names(),
+            (Names{"1.weight", "1.bias"}));
+}
+
 TEST(Sequential, IsItsPartsOneAfterTheOther) {
   const Linear first{3, 8};
   const Linear second{8, 2};

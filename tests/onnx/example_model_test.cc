@@ -58,6 +58,24 @@ TEST(ExampleModel, OfAProvedBatchHasNoneOfIt) {
   }
 }
 
+// A size for a dimension that the model does not have would be used by nobody.
+TEST(ExampleModel, KnowsTheDimensionsItIsGiven) {
+  ::onnx::NodeProto* node = nullptr;
+  const ModelFile file(of_batch("Relu", {"x"}, node));
+  EXPECT_EQ(to_string(data_input(load_onnx_model(file.path(), {{"batch", 2}})).type),
+            "f32[2, 4, 6]");
+  const Tensor x = random_tensor({Dtype::kF32, {2, 4, 6}}, Key(1));
+  for (const std::string name : {"n", "x.1"}) {
+    const std::map<std::string, std::int64_t> sizes{{"batch", 2}, {name, 4}};
+    const std::string error =
+        "there is no dynamic dimension '" + name + "', expected one of: 'batch'";
+    expect_error(ErrorCode::kInvalidArgument, error, [&] { load_onnx_model(file.path(), sizes); });
+    expect_error(ErrorCode::kInvalidArgument, error, [&] {
+      load_onnx_model_for(file.path(), {{"x", x}}, sizes);
+    });
+  }
+}
+
 TEST(ExampleModel, OfABatchThatIsNotProvedRunsOnOneExample) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto softmax = of_batch("Softmax", {"x"}, node);

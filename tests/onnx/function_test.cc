@@ -169,6 +169,37 @@ TEST(Functions, InFunctionsEndSomewhere) {
                [&] { import(model); });
 }
 
+// A chain is looked at with a stack that does not grow with it, whoever's thread it is.
+TEST(Functions, InAChainOfThousandsNeedLittleStack) {
+  ::onnx::ModelProto model = model_with_own_domain();
+  constexpr int kFunctions = 15'000;
+  for (int i = 0; i < kFunctions; ++i)
+    add_node(add_own(model, "F" + std::to_string(i)), "F" + std::to_string(i + 1), {"x"}, {"y"})
+        .set_domain("own");
+  add_node(*model.mutable_graph(), "F0", {"x"}, {"y"}).set_domain("own");
+  std::string message;
+  std::pair run{&model, &message};
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, std::size_t{1} << 20), 0);
+  pthread_t thread;
+  const auto imported = [](void* data) -> void* {
+    const auto& [from, to] = *static_cast<decltype(run)*>(data);
+    try {
+      import(*from);
+    } catch (const Error& e) {
+      *to = e.what();
+    }
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, imported, &run), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+  // All of them are looked at before the first is called.
+  EXPECT_NE(message.find("operators that Limpid does not have: own.F15000"), message.npos)
+      << message;
+}
+
 TEST(Functions, TakeNoMoreThanTheirInputs) {
   ::onnx::ModelProto model = model_with_own_domain();
   add_leaky(model);

@@ -167,6 +167,32 @@ TEST(Hostile, GraphsInGraphsEndSomewhere) {
                [&] { import(model); });
 }
 
+// Each call of a function copies them.
+TEST(Hostile, DomainsAndDefaultAttributesAreFew) {
+  ::onnx::ModelProto model = rich_model();
+  while (model.opset_import_size() < 65) {
+    auto& own = *model.add_opset_import();
+    own.set_domain("d" + std::to_string(model.opset_import_size()));
+    own.set_version(1);
+    if (model.opset_import_size() == 64) import(model);
+  }
+  expect_error(ErrorCode::kUnsupported, "operators of more than 64 domains are imported",
+               [&] { import(model); });
+
+  model = rich_model();
+  ::onnx::AttributeProto attribute;
+  attribute.set_type(::onnx::AttributeProto::FLOAT);
+  for (int i = 0; i < 257; ++i) {
+    if (i == 256) import(model);
+    attribute.set_name("a" + std::to_string(i));
+    constexpr int kDefaults = 11;  // a field of later versions than this library's messages have
+    model.mutable_functions(0)->mutable_unknown_fields()->AddLengthDelimited(
+        kDefaults, attribute.SerializeAsString());
+  }
+  expect_error(ErrorCode::kUnsupported, "a function with more than 256 default attributes",
+               [&] { import(model); });
+}
+
 // An empty node takes two bytes of a file and a hundred times as much memory.
 TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
   std::string nodes;

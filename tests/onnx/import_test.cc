@@ -232,6 +232,25 @@ TEST(Import, MeaningsAreThoseOfTheVersion) {
   EXPECT_EQ(numbers(import(sixth), {Tensor::from<float>({2, 2}, {1, 2, 3, 4}),
                                     Tensor::from<float>({2}, {10, 20})}),
             (std::vector<float>{11, 12, 23, 24}));
+
+  // So do comparisons and logic.
+  const auto truths = [](const std::string& op, int type, const std::vector<Tensor>& inputs) {
+    ::onnx::ModelProto model = empty_model(6);
+    add_input(*model.mutable_graph(), "x", type, {"2", "2"});
+    add_input(*model.mutable_graph(), "b", type, {"2"});
+    auto& node = add_node(*model.mutable_graph(), op, {"x", "b"}, {"y"});
+    set_integer(node, "broadcast", 1);
+    set_integer(node, "axis", 0);
+    add_output(*model.mutable_graph(), "y");
+    return interpret(import(model).function, inputs)[0];
+  };
+  EXPECT_TRUE(truths("Less", kFloat,
+                     {Tensor::from<float>({2, 2}, {1, 1, 1, 1}), Tensor::from<float>({2}, {0, 2})})
+                  .same_bits(Tensor::from<bool>({2, 2}, {false, false, true, true})));
+  EXPECT_TRUE(truths("And", kBool,
+                     {Tensor::from<bool>({2, 2}, {true, true, true, false}),
+                      Tensor::from<bool>({2}, {false, true})})
+                  .same_bits(Tensor::from<bool>({2, 2}, {false, false, true, false})));
 }
 
 TEST(Import, SlicesGoBackwards) {

@@ -164,6 +164,16 @@ TEST(OnnxConstants, AreRefusedWithoutASensibleSize) {
                [&] { fill.imported({whole({1}, {3})}); });
 }
 
+// -1 is the usual mark of no class. It became the last one in version 11.
+TEST(OnnxConstants, ANegativeIndexIsHotFromVersion11) {
+  const std::vector<std::optional<Tensor>> inputs{whole({3}, {0, -1, 2}), whole({}, {3}),
+                                                  reals({2}, {0, 1})};
+  EXPECT_TRUE(
+      OneNode("OneHot", 9).run(inputs)[0].same_bits(reals({3, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 1})));
+  EXPECT_TRUE(
+      OneNode("OneHot", 11).run(inputs)[0].same_bits(reals({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1})));
+}
+
 // Downwards, and none where the limit lies the other way.
 TEST(OnnxConstants, ARangeGoesTheWayOfItsStep) {
   const auto range = [](std::int64_t first, std::int64_t limit, std::int64_t step) {
@@ -364,6 +374,7 @@ TEST(OnnxActivations, HaveTheirOwnConstantsAndEdges) {
   const float e = 0.36787944f;  // exp(-1)
   expect_near(OneNode("Selu", 6).real("gamma", 3).run({reals({2}, {-1, 2})})[0],
               reals({2}, {3 * 1.6732632f * (e - 1), 6}));
+  expect_near(OneNode("Selu", 1).run({reals({1}, {1000})})[0], reals({1}, {1050.7f}));
   expect_near(OneNode("Selu", 6).real("alpha", 2).run({reals({2}, {-1, 2})})[0],
               reals({2}, {1.0507010f * 2 * (e - 1), 2 * 1.0507010f}));
   EXPECT_TRUE(OneNode("ThresholdedRelu", 10)

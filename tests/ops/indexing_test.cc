@@ -11,6 +11,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
+#include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
 
 namespace limpid {
@@ -277,6 +278,25 @@ TEST(Concatenate, TakesAnyNumberOfParts) {
     });
     EXPECT_TRUE(y[0].same_bits(x)) << parts;
   }
+}
+
+// {axis}, {start} and {limit} of a vector would be other numbers.
+TEST(Slice, InBracesHasStartsLimitsAndStrides) {
+  const Tensor x = reals({9}, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  const std::vector<Tensor> y = run({x}, [](std::span<const Value> in) {
+    return Values{slice(in[0], {0}, {1}, {3}), slice(in[0], {2}, {9}, {3}), slice(in[0], 0, 1, 3)};
+  });
+  EXPECT_TRUE(y[0].same_bits(reals({1}, {0})));
+  EXPECT_TRUE(y[1].same_bits(reals({3}, {2, 5, 8})));
+  EXPECT_TRUE(y[2].same_bits(reals({2}, {1, 2})));
+}
+
+// The axis may be of any size where another one is 0.
+TEST(CumulativeSum, OfNothingIsNothing) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {std::int64_t{1} << 50, 0}}}}, [](auto in) {
+    return Values{cumulative_sum(in[0], 0), prod(in[0], 0)};
+  });
+  EXPECT_LT(expand(f).nodes().size(), 5u);
 }
 
 TEST(Split, IsIntoEqualParts) {

@@ -284,6 +284,8 @@ TEST(OfCode, PositionsAndNamesChoose) {
   EXPECT_EQ(complaint([&] { compile(grad(f, {"c"}))(p, kA); }), "no entry 'c'; there are: a, b");
   EXPECT_EQ(complaint([&] { compile(grad<1>(f, {"b"}))(p, kA); }),
             "grad of code: names select parts of Args, but the argument is a Value");
+  EXPECT_EQ(complaint([&] { compile(grad<0, 1>(f, {"b"}))(p, kA); }),
+            "grad of code: names select parts of one argument, but several positions are given");
 }
 
 TEST(OfCode, ResultsHaveTheFormOfWhatTheCodeReturns) {
@@ -555,6 +557,22 @@ TEST(WithGradient, OfABatchAddsUpWhatASharedStoredFloatGets) {
                   .same_bits(Tensor::scalar(260.0f)));
 }
 
+// A bool or a small integer that a batch shares has no cotangents that could be added.
+TEST(WithGradient, OfABatchIgnoresWhatASharedIntegerGets) {
+  const auto times = with_gradient([](Value x, Value n) { return x * cast(n, Dtype::kF32); },
+                                   [](Value, Value n, Value, Value c) {
+                                     return std::tuple{c * cast(n, Dtype::kF32), n};
+                                   });
+  for (const Dtype dtype : {Dtype::kBool, Dtype::kU8, Dtype::kI8, Dtype::kI32, Dtype::kI64}) {
+    const auto f = [&](Value rows, Value n) {
+      const Value shared = cast(n, dtype);
+      return sum(vmap([&](Value x) { return times(x, shared); })(rows));
+    };
+    EXPECT_TRUE(compile(grad(f))(kA, 1.0).same_bits(Tensor::from<float>({3}, {1, 1, 1})))
+        << name(dtype);
+  }
+}
+
 TEST(WithGradient, StopsAGradient) {
   // x stop(x) has the slope stop(x), alone and in batches of batches.
   const auto f = [](Value x) { return sum(x * stop_gradient(x)); };
@@ -593,9 +611,20 @@ TEST(WithGradient, StopsWhatHasNoGradient) {
       {"an op without a gradient", [](Value x) { return stop_gradient(step(x)); }},
       {"rows by their number",
        [](Value x) { return stop_gradient(broadcast(gather(x, argmax(x, 0)), x.shape())); }},
-      {"beside one that nothing reads", [](Value x) {
+      {"beside one that nothing reads",
+       [](Value x) {
          (void)argmax(x, 0);
          return stop_gradient(x);
+       }},
+      {"before an op without a gradient", [](Value x) { return step(stop_gradient(x)); }},
+      {"a condition",
+       [](Value x) {
+         const Value y = stop_gradient(x);
+         return select(less(y, -y), y, y * 2.0);
+       }},
+      {"read by ops with and without a gradient", [](Value x) {
+         const Value y = stop_gradient(x);
+         return y + step(y);
        }}};
   for (const auto& [name, constant] : constants) {
     const Function f = trace("f", {{"x", f32({3})}, {"w", f32({3})}},
@@ -609,6 +638,29 @@ TEST(WithGradient, StopsWhatHasNoGradient) {
     return std::vector{sum(stop_gradient(in[0]) + step(in[0]))};
   });
   EXPECT_NE(complaint([&] { grad(around, {0}); }).find("step: has no gradient"), std::string::npos);
+  // Nor of one result of several, of which another has a gradient.
+  const Function apart =
+      trace("f", {{"x", f32({3})}, {"w", f32({3})}}, [](std::span<const Value> in) {
+        const std::vector<Value> both = barrier(std::vector{in[1], in[0]});
+        return std::vector{sum(both[0] + step(both[1]))};
+      });
+  EXPECT_NE(complaint([&] { grad(apart, {0}); }).find("step: has no gradient"), std::string::npos);
+}
+
+// As ops whose results are steps of numbers.
+TEST(WithGradient, NumbersThatBecomeIntegersHaveNone) {
+  for (const Dtype to : {Dtype::kI32, Dtype::kBool}) {
+    const Function f =
+        trace("f", {{"x", f32({3})}, {"w", f32({3})}}, [&](std::span<const Value> in) {
+          return std::vector{sum(in[1] + cast(cast(in[0], to), Dtype::kF32))};
+        });
+    EXPECT_NE(complaint([&] { grad(f, {0}); })
+                  .find("cast: has no gradient, and input 'x' affects the result only through it: "
+                        "its result is "),
+              std::string::npos)
+        << complaint([&] { grad(f, {0}); });
+    EXPECT_NO_THROW(grad(f, {1}));
+  }
 }
 
 // The tangent is the gradient's transposed, which there is only if it is linear.

@@ -552,6 +552,8 @@ class Use(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(got), x // y)
             np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 3), x // 3)
             np.testing.assert_array_equal(np.asarray(-20 // lp.asarray(y)), -20 // y)
+            with np.errstate(divide="ignore"):
+                np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 0), x // 0)
         np.testing.assert_array_equal(np.asarray(lp.asarray(np.uint8([200, 7])) // 3), [66, 2])
         for bad in (lambda: lp.asarray(a) / b, lambda: lp.asarray(a) / 2, lambda: 1 / lp.asarray(a), lambda: lp.compile(lambda v: v / 2)(a)):
             with self.assertRaisesRegex(TypeError, "x // y, or lp.divide"):

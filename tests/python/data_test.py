@@ -206,6 +206,12 @@ class Runs(Temporary):
         run = lp.train.Run({"data": "moons", "optimizer": {"lr": np.float32(0.25)}, "epochs": np.int64(1)})
         self.assertEqual((run.config["optimizer"]["lr"], run.config["epochs"]), (0.25, 1))
 
+    def test_a_folder_whose_name_has_a_null_character_is_refused(self):
+        for folder in (f"{self.folder}/a\0b", f"{self.folder}/a\0b".encode()):
+            with self.assertRaisesRegex(ValueError, "null character"):
+                lp.train.Run({"data": "moons", "epochs": 1}, folder=folder).train()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_a_folder_is_not_overwritten_unless_asked(self):
         for epochs in (1, 2):
             lp.train.Run({"data": "moons", "epochs": epochs}, folder=self.folder / "a", overwrite=epochs == 2).train()

@@ -485,6 +485,20 @@ class GradientsOfOnesOwn(unittest.TestCase):
         self.assertTrue((gradients["a"] == x.reshape(2, 2)).all() and (gradients["b"] == 1).all())
         self.assertTrue((lp.grad(lambda v: lp.tanh(lp.stop_gradient(v)).sum())(x) == 0).all())
 
+    def test_results_and_shared_arguments_that_have_no_gradient(self):
+        rows, flags = np.float32([[1, -2], [3, 4]]), np.float32([1, 0])
+        times = lambda v, m: v * lp.cast(m, "f32")
+        own = lp.with_gradient(times, lambda v, m, y, c: (times(c, m), None))
+        alike = lp.custom_vjp(times)
+        alike.defvjp(lambda v, m: (times(v, m), m), lambda m, c: (times(c, m), None))
+        for dtype in ("bool", "u8", "i8", "i32", "i64"):
+            stopped = lambda v: (lp.stop_gradient((v, lp.cast(v, dtype)))[0] * v).sum()
+            self.assertEqual(lp.grad(stopped)(rows).tolist(), rows.tolist(), dtype)
+            shared = np.asarray(lp.cast(flags, dtype))
+            for f in (own, alike):
+                for batch in (lambda v: lp.vmap(lambda x: f(x, shared))(v), lambda v: lp.vmap(f, (0, None))(v, shared)):
+                    self.assertEqual(lp.grad(lambda v: batch(v).sum())(rows).tolist(), [[1, 0], [1, 0]], dtype)
+
     def test_many_inputs_in_batches_of_batches(self):
         f = lp.with_gradient(lambda *x: sum(x[1:], x[0]), lambda *x: tuple(float(i) * x[-1] for i in range(len(x) - 2)))
         x = [floats(2, 3) for _ in range(70)]

@@ -134,6 +134,10 @@ class Pages(unittest.TestCase):
             self.assertIn(text, page)
         Run.findings = []
         self.assertNotIn("finding", _html.run(Run))
+        # As the log has what is no number.
+        Run.epochs = [{"epoch": 1, "train": {"loss": "nan"}, "validation": {"loss": "inf", "rmse": "nan"}}]
+        for text in (">nan</td>", ">loss inf</td>", ">rmse nan</td>"):
+            self.assertIn(text, _html.run(Run))
 
 
 if __name__ == "__main__":

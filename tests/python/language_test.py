@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Which tokens a language model draws, and the text that they are."""
 
+import json
+import os
 import pathlib
+import shutil
 import tempfile
 import unittest
 
@@ -81,6 +84,39 @@ class Language(unittest.TestCase):
         tokenizer = model._tokenizer()
         self.assertEqual(tokenizer.decode(tokenizer.encode("to be").tolist()), b"to be")
         self.assertEqual((tokenizer.kind, tokenizer.end, tokenizer.encode("to").type), ("characters", None, "i32[2]"))
+
+    def test_a_text_has_tokens_of_its_tokenizer_until_it_ends(self):
+        vocabulary, width, known, end = 600, 4, 508, 507  # more tokens than the tokenizer has, as where tables are padded
+        rng = np.random.default_rng(5)
+        normal = lambda *shape: rng.standard_normal(shape).astype(np.float32)
+        tensors = {"wte.weight": normal(vocabulary, width), "wpe.weight": normal(24, width)}
+        for name, shape in (("attn.c_attn", (width, 3 * width)), ("attn.c_proj", (width, width)), ("mlp.c_fc", (width, 4 * width)), ("mlp.c_proj", (4 * width, width))):
+            tensors |= {f"h.0.{name}.weight": normal(*shape), f"h.0.{name}.bias": normal(shape[1])}
+        for name in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
+            tensors |= {f"{name}.weight": np.ones(width, np.float32), f"{name}.bias": np.zeros(width, np.float32)}
+        # The logits do not depend on the tokens before, and every eleventh token is about to be an end.
+        tensors["ln_f.weight"] *= 0
+        tensors["ln_f.bias"][0] = 1
+        tensors["wte.weight"][:, 0] = 0
+        tensors["wte.weight"][end, 0] = np.log(known / 10)
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            lp.save(folder / "model.safetensors", {f"transformer.{name}": value for name, value in tensors.items()})
+            for name in ("vocab.json", "merges.txt"):
+                shutil.copy(pathlib.Path(os.environ["LIMPID_SOURCE"]) / "tests/data/byte_pair" / name, folder)
+            config = {"model_type": "gpt2", "vocab_size": vocabulary, "n_positions": 24, "n_embd": width, "n_layer": 1, "n_head": 2, "eos_token_id": end}
+            (folder / "config.json").write_text(json.dumps(config))
+            model = lp.load(folder)
+        tokenizer = model._tokenizer()
+        self.assertEqual((len(tokenizer), tokenizer.end), (known, end))
+        start, lengths = tokenizer.encode("to be").tolist(), set()
+        for seed in range(6):
+            tokens = list(lp.LanguageModel(model).generate(start, 15, key=seed, vocabulary=known))
+            tokens = tokens[: tokens.index(end)] if end in tokens else tokens
+            self.assertEqual("".join(model.generate("to be", tokens=15, seed=seed)), "".join(lp.language._characters(tokenizer, iter(tokens))))
+            lengths.add(len(tokens))
+        self.assertGreater(len(lengths), 2)
+        self.assertLess(min(lengths), 15)
 
     def test_choices_among_characters(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -86,6 +86,14 @@ class FirstValues(unittest.TestCase):
         self.assertTrue(N.named("a", part).init(key)["a"].same_bits(part.init(key)))
         self.assertTrue(N.init_all(3, N.named("a", part), N.named("b", part))["b"].same_bits(part.init(key.fold_in(1))))
 
+    def test_parameters_of_one_name(self):
+        part = N.Linear(2, 2)
+        for bad in (lambda: N.sequential(N.named("1", part), part).init(), lambda: N.init_all(3, N.named("a", part), N.named("a", part))):
+            with self.assertRaisesRegex(lp.errors.InvalidArgumentError, "^init_all: expected layers of different names, got two with a parameter '[1a].weight'$"):
+                bad()
+        # Layers without parameters may have any.
+        self.assertEqual(list(N.sequential(N.named("1", lp.relu), part).init()), ["1.weight", "1.bias"])
+
     def test_schemes_are_compared_as_values(self):
         self.assertEqual(N.normal(0.1), N.normal(0.1))
         self.assertEqual(hash(N.normal(0.1)), hash(N.normal(0.1)))

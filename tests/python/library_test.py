@@ -90,6 +90,61 @@ class Runs(Temporary):
             again.step()
             self.assertFalse(again.done)
 
+    def test_an_exception_of_a_listener_waits_for_the_end_of_the_step(self):
+        steps = []
+        whole = lp.train.Run(self.CONFIG, on_step=steps.append)
+        whole.train()
+        an_epoch = len(steps) // 3
+        for error in (KeyboardInterrupt, ZeroDivisionError):
+            def listener(event, error=error):
+                if event["step"] == an_epoch:
+                    raise error("here")
+
+            folder = self.folder / error.__name__
+            run = lp.train.Run(self.CONFIG, folder=folder, on_step=listener)
+            with self.assertRaisesRegex(error, "here"):
+                run.train()
+            log = lambda: [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+            self.assertEqual((log()[-1]["reason"], log()[-1]["step"]), ("interrupted", an_epoch))
+            again = lp.train.resume(folder)
+            again.train()
+            self.assertEqual([e["epoch"] for e in again.epochs], [1, 2, 3])
+            self.assertEqual([e["epoch"] for e in log() if e["event"] == "epoch"], [1, 2, 3])
+            self.assertEqual(again.model().hash, whole.model().hash)
+            # The run that was interrupted goes on, too.
+            run = lp.train.Run(self.CONFIG, on_step=listener)
+            with self.assertRaisesRegex(error, "here"):
+                run.train()
+            self.assertEqual((run.train()["reason"], run.model().hash), ("finished", whole.model().hash))
+
+    def test_an_exception_at_the_first_or_the_last_event(self):
+        for first, reason in ((True, "interrupted"), (False, "finished")):
+            def listener(event, first=first):
+                if event["event"] == ("run" if first else "end"):
+                    raise KeyboardInterrupt
+
+            folder = self.folder / reason
+            run = lp.train.Run(self.CONFIG, folder=folder, on_event=listener)
+            with self.assertRaises(KeyboardInterrupt):
+                run.train()
+            self.assertEqual(json.loads((folder / "log.jsonl").read_text().splitlines()[-1])["reason"], reason)
+            # The folder is free, though the run is still here.
+            self.assertEqual(lp.train.resume(folder).train()["reason"], "finished")
+        # One call of a run raises it, once.
+        run = lp.train.Run(self.CONFIG, on_event=lambda event: 1 // (event["event"] != "run"))
+        with self.assertRaises(ZeroDivisionError):
+            run.start()
+        self.assertEqual(run.train()["reason"], "finished")
+        # It came before the error that ends the run.
+        def listener(event):
+            if event["event"] == "end":
+                raise KeyboardInterrupt
+
+        for fails, error in ((None, ValueError), (listener, KeyboardInterrupt)):
+            run = lp.train.Run({"data": "moons", "optimizer": {"lr": 1e38}}, on_event=fails)
+            with self.assertRaises(error):
+                run.train()
+
     def test_errors(self):
         class Mine(Exception):
             pass

@@ -113,6 +113,10 @@ class Options(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "is not a value of"):
                 lp.full(2, number, dtype)
         self.assertEqual([lp.full((), n, d).item() for n, d in ((255, "u8"), (-128, "i8"), (-(2**31), "i32"), (2**63 - 1, "i64"))], [255, -128, -(2**31), 2**63 - 1])
+        # NumPy's numbers have all of their digits, too.
+        for number, dtype in ((np.int64(2**60 + 1), "i64"), (np.uint64(2**60 + 1), "i64"), (np.True_, "bool"), (np.False_, "bool"), (np.float32(0.1), "f64")):
+            for got in (lp.full((), number, dtype), lp.compile(lambda x: lp.full((), number, dtype))(1.0)):
+                self.assertEqual((got.type, got.item()), (dtype + "[]", number.item()))
 
     def test_names_of_dtypes(self):
         for name, kind in (
@@ -306,6 +310,9 @@ class Options(unittest.TestCase):
             (lambda: lp.ones((2, 1.5)), "float"),
             (lambda: lp.call("softmax", x, axis=1, axes=1), "op 'softmax' has no attribute 'axes'"),
             (lambda: lp.concatenate(x), "expected a list or tuple of arrays, not .*ndarray"),
+            (lambda: lp.call("cumulative_sum", x, axis="x", exclusive=False, reverse=False), "^cumulative_sum: axis: expected int, got 'x'$"),
+            (lambda: lp.call("cumulative_sum", x, axis=0, exclusive="no", reverse=False), "^cumulative_sum: exclusive: expected bool, got 'no'$"),
+            (lambda: lp.call("slice", x, starts=["a"], limits=[1], strides=[1]), r"^slice: starts: expected int or sequence of int, got \['a'\]$"),
         ):
             with self.assertRaisesRegex(TypeError, text):
                 bad()

@@ -112,6 +112,10 @@ class Interrupted(unittest.TestCase):
         x, y = np.float32([[0, 0], [0, 1], [1, 0], [1, 1]]), np.float32([0, 1, 1, 0])  # xor: it never ends
         self.check(lambda: lp.nn.train_perceptron(lp.nn.Perceptron(2), x, y, epochs=10_000_000))
 
+    def test_a_check_of_a_gradient(self):
+        f = lp.trace(lambda x: functools.reduce(lambda y, _: lp.tanh(lp.matmul(y, y)), range(8), x), "f32[128, 128]")
+        self.check(lambda: lp.inspect.gradcheck(f, {"x": floats(128, 128)}))
+
     def test_other_threads_go_on(self):
         f = lp.compile(lambda x: lp.matmul(x, x))
         x = floats(1024, 1024)

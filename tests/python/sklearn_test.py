@@ -86,6 +86,13 @@ class Estimators(unittest.TestCase):
         orders = [tuple(np.asarray(estimators._core.permutation(*call.args)).tolist()) for call in drawn.call_args_list]
         self.assertEqual((len(orders), len(set(orders))), (3, 3))
 
+    def test_every_step_drops_others(self):
+        x = np.random.default_rng(0).standard_normal((20, 2))
+        # Whatever else would change the loss stands still.
+        with mock.patch.object(estimators._core, "permutation", return_value=np.arange(20)):
+            fit = lambda rate: estimators.MLPRegressor([16], dropout=rate, batch_size=20, learning_rate=1e-30, max_iter=4, random_state=1).fit(x, x[:, 0]).loss_curve_
+            self.assertEqual([len(set(fit(rate))) for rate in (0.0, 0.5)], [1, 4])
+
     def test_parameters_of_scikit_learns_own(self):
         for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
             (name, value), = given.items()

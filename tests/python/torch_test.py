@@ -98,6 +98,13 @@ class Torch(unittest.TestCase):
             self.assertEqual({part.training for part in module.modules()}, {training})
             np.testing.assert_allclose(np.asarray(model(x)), module[0](x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
+    def test_frozen_parts_of_a_module_stay_frozen(self):
+        module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8).eval(), torch.nn.Dropout(0.5))
+        modes = [part.training for part in module.modules()]
+        lt.from_torch(module, torch.randn(3, 4))
+        self.assertEqual([part.training for part in module.modules()], modes)
+        self.assertEqual(modes, [True, True, False, True])
+
     def test_a_module_of_two_inputs(self):
         class Weighted(torch.nn.Module):
             def forward(self, a, b):

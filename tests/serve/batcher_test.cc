@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <functional>
 #include <future>
 #include <random>
@@ -93,6 +94,26 @@ TEST(Batcher, JobsThatWaitAreComputedTogether) {
   EXPECT_TRUE(held.get().outputs[0].same_bits(rows_from(0, 1)));
   // Whole jobs: two of three rows fit into eight.
   EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 6, 6, 6}));
+}
+
+// Two workers, woken once: each lane's run waits for the other's.
+TEST(Batcher, LanesThatWaitAreComputedBesideOneAnother) {
+  Batcher batcher({.workers = 2, .max_delay = std::chrono::microseconds(1)});
+  std::barrier both(2);
+  const Batcher::Runner runner{.run =
+                                   [&](std::span<const Tensor> inputs) {
+                                     both.arrive_and_wait();
+                                     return std::vector<Tensor>{inputs[0]};
+                                   },
+                               .outputs = {Type{Dtype::kI32, {2}}},
+                               .hash = hashes_of_numbers};
+  std::promise<void> done[2];
+  for (auto& one : done)
+    EXPECT_TRUE(batcher.submit(batcher.lane(runner), {rows_from(1, 1)}, 1,
+                               std::make_shared<Ticket>(),
+                               [&](const Result&) { one.set_value(); }));
+  batcher.wake();
+  for (auto& one : done) one.get_future().wait();
 }
 
 TEST(Batcher, AJobBehindTheLastPieceOfAnotherHasItsOwnHash) {

@@ -280,6 +280,16 @@ class Answers(CompletionsTest):
         for key in ("tokens", "token_logprobs", "text_offset"):
             self.assertEqual([one for choice in choices for one in choice["logprobs"][key]], expected["logprobs"][key])
 
+    def test_a_stream_whose_first_step_is_large_is_read_to_its_end(self):
+        """Three megabytes of log probabilities, of which the client can read nothing until the step has ended."""
+        asked = {"model": "charlm", "prompt": "t" * 400, "n": 16, "max_tokens": 3, "seed": 1, "echo": True, "logprobs": 20}
+        expected = [choice["text"] for choice in self.server.post(PATH, asked).json()["choices"]]
+        texts = [""] * 16
+        for chunk in chunks_of(self.server.post(PATH, {**asked, "stream": True})):
+            for choice in chunk["choices"]:
+                texts[choice["index"]] += choice["text"]
+        self.assertEqual(texts, expected)
+
     def test_streamed_are_the_same(self):
         for model in self.models:
             asked = {"model": model, "prompt": ["the cat", "a dog"] if model != "gpt" else ["the cat", "the dog"], "n": 2,
@@ -479,6 +489,9 @@ class Limits(CompletionsTest):
         self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
         self.refused(server.post(PATH, {**asked, "logprobs": 1, "n": 3}), 413, "logprobs: 2 of each of 120 tokens")
         self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
+        # The echoed prompt is known at once in a stream, too.
+        self.refused(server.post(PATH, {**asked, "prompt": "t" * 20, "echo": True, "stream": True}), 413,
+                     "logprobs: 21 of each of 20 tokens: expected at most 195 in all")
         prompt = {**asked, "prompt": "t" * 100, "max_tokens": 1, "logprobs": 1}
         self.assertEqual(server.post(PATH, prompt).status, 200)
         self.refused(server.post(PATH, {**prompt, "echo": True}), 413, "logprobs: 2 of each of 101 tokens")

@@ -182,6 +182,29 @@ TEST(Memory, OneAllocationThatFailsCostsOneAnswer) {
             {"a stream", post(kComplete, text + R"(,"stream":true})"), "\r\n0\r\n\r\n"});
 }
 
+// A place that is taken without a sequence in it would be lost.
+TEST(Memory, OneAllocationThatFailsCostsNoPlace) {
+  exempt_this_thread();
+  const nn::Gpt net{.vocabulary = 6, .context = 32, .layers = 1, .width = 12};
+  const Params params = net.init(Key(1));
+  const std::vector<std::int32_t> prompt{1, 2, 3};
+  bool joined = false;
+  for (std::int64_t n = 1; !joined; ++n) {
+    nn::LanguageModel model(net, params, {.sequences = 1});
+    std::thread([&] {
+      fail_allocation(n);
+      try {
+        const auto sequence = model.join(prompt);
+        joined = true;
+      } catch (const std::bad_alloc&) {
+      }
+      fail_allocation(0);
+    }).join();
+    EXPECT_EQ(model.places(), 1) << n;
+    EXPECT_EQ(model.join(prompt).tokens().size(), prompt.size()) << n;
+  }
+}
+
 // A separate thread looks at the folder of models every second.
 TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   exempt_this_thread();

@@ -81,6 +81,17 @@ class Folder(served.ServeTest):
         os.remove(self.models / "net@10.safetensors")
         self.until(lambda: self.output_of(server, "net"), 3.0)
 
+    def test_each_version_of_the_command_line_is_read_once(self):
+        paths = [self.folder / f"{version}.safetensors" for version in (1, 2, 3)]
+        for path in paths:
+            path.write_bytes(self.network(2.0))
+        with tool.Opens(self.model) as once:
+            self.serve(f"net={self.model}")
+        with tool.Opens(paths[0]) as first:
+            server = self.serve(*(f"net@{version}={path}" for version, path in enumerate(paths, 1)))
+        self.assertEqual(first.count, once.count)
+        self.assertEqual(server.get("/v2/models/net").json()["versions"], ["1", "2", "3"])
+
     def test_a_bad_one_leaves_the_old_one_serving(self):
         self.put("net.safetensors", self.network(2.0))
         self.put("bad.safetensors", b"no model")

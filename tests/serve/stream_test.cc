@@ -19,6 +19,7 @@
 #include "limpid/core/error.h"
 #include "limpid/serve/event_stream.h"
 #include "limpid/serve/server.h"
+#include "limpid/serve/together.h"
 
 namespace limpid::serve {
 namespace {
@@ -42,6 +43,7 @@ class Served {
   }
 
   void drain() { ::kill(::getpid(), SIGTERM); }
+  bool draining() const { return server_.draining(); }
   void join() { thread_.join(); }
   void stop() {
     drain();
@@ -279,6 +281,17 @@ TEST(Clients, ThatVanishAreNoticed) {
   EXPECT_EQ(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 7);
 }
 
+// Tokens of a stream are small, and would wait for the client's word that it has the one before.
+TEST(Clients, GetSmallPartsAtOnce) {
+  Served server(three_parts);
+  Client client(server);
+  client.ask();
+  client.read_to("\r\n0\r\n\r\n");
+  const int fd = client.other_end();
+  ASSERT_GE(fd, 0);
+  EXPECT_EQ(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+}
+
 TEST(Clients, ThatSendNothingMoreGetTheirWholeAnswer) {
   const std::string body(std::size_t{8} << 20, 'x');  // more than the system's buffers hold
   Served server(
@@ -361,6 +374,30 @@ TEST(Stream, OfAClientThatReadsNothingIsCutOff) {
   EXPECT_FALSE(client.read_all().ends_with("0\r\n\r\n"));
 }
 
+// The parts of one step are handed over at its end: until then no client can read them.
+TEST(Stream, ALargeStepIsNotWhatAClientDoesNotRead) {
+  Limits limits;
+  limits.stream = 100'000;
+  std::thread thread;
+  Served server(
+      [&](const Request&, std::shared_ptr<Answer> answer) {
+        thread = std::thread([&, to = std::move(answer)] {
+          for (int step = 0; step < 2; ++step) {
+            const Together together;
+            if (step == 0) to->begin({.content_type = "text/plain"});
+            for (int part = 0; part < 5; ++part)
+              EXPECT_TRUE(to->part(std::string(limits.stream / 2, 'x'))) << step << part;
+          }
+          to->end({});
+        });
+      },
+      limits);
+  Client client(server);
+  client.ask();
+  EXPECT_TRUE(client.read_all().ends_with("0\r\n\r\n"));
+  thread.join();
+}
+
 // What comes behind a request that takes long stays with the system, whose buffers hold some
 // megabytes.
 TEST(Stream, RequestsAheadOfAnAnswerTakeNoMemory) {
@@ -427,6 +464,21 @@ TEST(Stream, ThatIsEndlessEndsWhenTheServerDrains) {
   client.read_to("xxx");
   server.drain();
   EXPECT_TRUE(client.read_all().ends_with("\r\n0\r\n\r\n"));
+  client.leave();
+  server.join();
+}
+
+TEST(Stream, ThatIsEndlessEndsWhereItBeginsWhileTheServerDrains) {
+  std::promise<std::shared_ptr<Answer>> asked;
+  Served server(
+      [&](const Request&, std::shared_ptr<Answer> answer) { asked.set_value(std::move(answer)); });
+  Client client(server);
+  client.ask();
+  const std::shared_ptr<Answer> answer = asked.get_future().get();
+  server.drain();
+  wait_until([&] { return server.draining(); });
+  answer->begin({.body = "once", .endless = true});
+  EXPECT_TRUE(client.read_all().ends_with("\r\n4\r\nonce\r\n0\r\n\r\n"));
   client.leave();
   server.join();
 }

@@ -56,5 +56,20 @@ TEST(Together, HandsOverToEachReceiverOnceInItsOrder) {
   EXPECT_EQ(log, "B4;A13;B2;A5;");
 }
 
+TEST(Together, HasANumberThatNoOtherHas) {
+  EXPECT_EQ(Together::round(), 0u);
+  std::uint64_t first = 0;
+  {
+    const Together together;
+    first = Together::round();
+    EXPECT_NE(first, 0u);
+    EXPECT_EQ(Together::round(), first);
+  }
+  EXPECT_EQ(Together::round(), 0u);
+  const Together together;
+  EXPECT_NE(Together::round(), 0u);
+  EXPECT_NE(Together::round(), first);
+}
+
 }  // namespace
 }  // namespace limpid::serve

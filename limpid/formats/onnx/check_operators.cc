@@ -24,8 +24,14 @@ class Walk {
       functions_.emplace(Key{f.domain, f.name, f.overload}, &f);
   }
 
-  void graph(const GraphContents& graph, const Opsets& opsets, bool always) {
-    nodes(graph.nodes, opsets, always);
+  void model() {
+    nodes(model_.graph.nodes, model_.opsets, true);
+    // One after the other: a chain of functions may be as long as the file.
+    while (!pending_.empty()) {
+      const auto [f, always] = pending_.back();
+      pending_.pop_back();
+      nodes(f->nodes, opsets_of(model_, *f), always);
+    }
   }
 
   void check() const {
@@ -51,11 +57,15 @@ class Walk {
 
   void node(const NodeContents& node, const Opsets& opsets, bool always) {
     const auto called = functions_.find({node.domain, node.op, node.overload});
-    if (called != functions_.end()) return function(*called->second, always);
+    if (called != functions_.end()) {
+      const std::pair call{called->second, always};
+      if (visited_.insert(call).second) pending_.push_back(call);
+      return;
+    }
     // Its subgraphs may belong to a branch that is not taken.
     for (const AttributeContents& a : node.attributes)
       if (const auto* inner = std::get_if<std::shared_ptr<const GraphContents>>(&a.value))
-        graph(**inner, opsets, false);
+        nodes((*inner)->nodes, opsets, false);
     const auto version = opsets.find(node.domain);
     if (version != opsets.end() && find_operator(node.domain, node.op, version->second)) return;
     const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
@@ -68,16 +78,11 @@ class Walk {
     certain_ = certain_ || always;
   }
 
-  void function(const FunctionContents& f, bool always) {
-    if (!visited_.insert({&f, always}).second) return;
-    Opsets opsets = model_.opsets;
-    for (const auto& [domain, version] : f.opsets) opsets[domain] = version;
-    nodes(f.nodes, opsets, always);
-  }
-
   const ModelContents& model_;
   std::map<Key, const FunctionContents*> functions_;  // there may be very many
   std::set<std::pair<const FunctionContents*, bool>> visited_;
+  std::vector<std::pair<const FunctionContents*, bool>>
+      pending_;  // of visited_: their nodes are yet to be looked at
   std::map<std::string, std::vector<std::string>> missing_;
   bool certain_ = false;
 };
@@ -86,7 +91,7 @@ class Walk {
 
 void check_operators(const ModelContents& model) {
   Walk walk(model);
-  walk.graph(model.graph, model.opsets, true);
+  walk.model();
   walk.check();
 }
 

@@ -34,12 +34,6 @@ struct Batch {
   std::set<std::string> names;              // under which its size is given
 };
 
-// "batch" of [batch, length], or "x.0" of a dimension without a name.
-std::string dimension_name(const ValueContents& input, std::size_t axis) {
-  const std::string& name = (*input.dims)[axis].name;
-  return name.empty() ? fmt::format("{}.{}", input.name, axis) : name;
-}
-
 // The leading dimension of the first input that has a dynamic one without a size in `dimensions`,
 // and the dimensions of its name in the other inputs. Where it has no name, their leading ones
 // without a name.
@@ -144,6 +138,7 @@ Model as_it_is(const ModelContents& contents, const ImportOptions& options, cons
 Model model_of(const ModelContents& contents,
                const std::map<std::string, std::int64_t>& dimensions) {
   detail::check_operators(contents);
+  detail::check_dimensions(detail::data_inputs(contents.graph), dimensions);
   const ImportOptions options{.dimensions = dimensions, .known = {}};
   const Batch batch = batch_of(detail::data_inputs(contents.graph), dimensions);
   if (batch.names.empty()) return as_it_is(contents, options, batch);
@@ -217,6 +212,7 @@ Model model_for(const ModelContents& contents, const Params& inputs,
   detail::check_operators(contents);
   const std::vector<const ValueContents*> expected = detail::data_inputs(contents.graph);
   check_names(expected, inputs);
+  detail::check_dimensions(expected, dimensions);
   ImportOptions options{.dimensions = dimensions, .known = {}};
   for (const ValueContents* input : expected) {
     const Tensor& tensor = inputs.at(input->name);

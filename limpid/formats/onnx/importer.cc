@@ -223,8 +223,7 @@ Values Importer::call_function(const FunctionContents& function, const NodeConte
     }
     attributes[a.name] = given;
   }
-  Opsets opsets = model_.opsets;
-  for (const auto& [domain, version] : function.opsets) opsets[domain] = version;
+  const Opsets opsets = opsets_of(model_, function);
   Scope body(opsets, attributes);
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const std::string given = i < node.inputs.size() ? node.inputs[i] : std::string();

@@ -1,5 +1,6 @@
 // Types of a graph's inputs; the sizes of dynamic dimensions come from the caller.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
@@ -27,6 +28,27 @@ Type given_type(const ValueContents& input, const Tensor& value) {
 
 }  // namespace
 
+std::string dimension_name(const ValueContents& input, std::size_t axis) {
+  const std::string& name = (*input.dims)[axis].name;
+  return name.empty() ? fmt::format("{}.{}", input.name, axis) : name;
+}
+
+void check_dimensions(std::span<const ValueContents* const> inputs,
+                      const std::map<std::string, std::int64_t>& sizes) {
+  std::set<std::string> names;
+  for (const ValueContents* input : inputs)
+    for (std::size_t i = 0; input->dims && i < input->dims->size(); ++i)
+      if (!(*input->dims)[i].size) names.insert(dimension_name(*input, i));
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(in_quotes(name));
+  for (const auto& [name, size] : sizes)
+    if (!names.contains(name))
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("there is no dynamic dimension {}, expected one of: {}", in_quotes(name),
+                      shown.empty() ? "none" : fmt::format("{}", fmt::join(shown, ", "))));
+}
+
 std::vector<const ValueContents*> data_inputs(const GraphContents& graph) {
   std::set<std::string_view> initialized;
   for (const auto& [name, tensor] : graph.initializers) initialized.insert(name);
@@ -51,7 +73,7 @@ Type input_type(const ValueContents& input, const ImportOptions& options,
   std::vector<std::int64_t> dims;
   for (std::size_t i = 0; i < input.dims->size(); ++i) {
     const Dimension& dim = (*input.dims)[i];
-    const std::string name = dim.name.empty() ? fmt::format("{}.{}", input.name, i) : dim.name;
+    const std::string name = dimension_name(input, i);
     const auto given = options.dimensions.find(name);
     if (!dim.size && given == options.dimensions.end())
       missing.push_back(

@@ -86,5 +86,15 @@ Value scalar_like(Value x, double number) {
 
 Value full_like(Value x, double number) { return broadcast(scalar_like(x, number), x.shape()); }
 
+Value second_operand(const Node& node) {
+  const Value b = node.input(1);
+  if (node.version() >= 7 || !node.flag("broadcast", false) || !node.has("axis")) return b;
+  const std::size_t rank = node.input(0).rank();
+  const std::size_t axis = normalize_axis(node.integer("axis"), rank, "axis");
+  Shape shape = b.shape();
+  while (shape.rank() < rank - axis) shape = shape.insert(shape.rank(), 1);
+  return reshape(b, shape);
+}
+
 }  // namespace detail
 }  // namespace limpid::onnx

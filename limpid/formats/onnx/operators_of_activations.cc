@@ -42,8 +42,9 @@ Values import_elu(Node& node) { return {elu_of(node.input(0), node.real("alpha",
 Values import_selu(Node& node) {
   constexpr float kAlpha = 1.67326319217681884765625f;
   constexpr float kGamma = 1.05070102214813232421875f;
-  const double alpha = node.real("alpha", kAlpha);
-  const double gamma = node.real("gamma", kGamma);
+  const bool first = node.version() < 6;
+  const double alpha = node.real("alpha", first ? 1.6732f : kAlpha);
+  const double gamma = node.real("gamma", first ? 1.0507f : kGamma);
   const Value x = node.input(0);
   if (alpha == kAlpha && gamma == kGamma) return {selu(x)};
   return {gamma * elu_of(x, alpha)};

@@ -13,18 +13,6 @@
 namespace limpid::onnx::detail {
 namespace {
 
-// Before version 7 the second operand was broadcast only if "broadcast" was set, its dimensions
-// matched from "axis" on.
-Value second_operand(const Node& node) {
-  const Value b = node.input(1);
-  if (node.version() >= 7 || !node.flag("broadcast", false) || !node.has("axis")) return b;
-  const std::size_t rank = node.input(0).rank();
-  const std::size_t axis = normalize_axis(node.integer("axis"), rank, "axis");
-  Shape shape = b.shape();
-  while (shape.rank() < rank - axis) shape = shape.insert(shape.rank(), 1);
-  return reshape(b, shape);
-}
-
 template <Value (*f)(Value, Value)>
 Values import_binary(Node& node) {
   return {f(node.input(0), second_operand(node))};

@@ -108,8 +108,8 @@ Values import_trilu(Node& node) {
   return {select(broadcast(kept, x.shape()), x, none)};
 }
 
-// `on` where the position along a new axis equals the index (negative: counted from the end), else
-// `off`.
+// `on` where the position along a new axis equals the index, else `off`. From version 11 on a
+// negative index counts from the end; before, none equals it.
 Values import_one_hot(Node& node) {
   const Value indices = cast(node.input(0), Dtype::kI64);
   const double size = node.known_real(1);
@@ -122,8 +122,11 @@ Values import_one_hot(Node& node) {
     node.fail(ErrorCode::kShape,
               fmt::format("the values off and on are {}, expected [2]", to_string(values.type())));
   const std::size_t axis = normalize_axis(node.integer("axis", -1), indices.rank() + 1, "axis");
-  const Value counted = select(less(indices, full_like(indices, 0)),
-                               indices + scalar_like(indices, static_cast<double>(depth)), indices);
+  const Value counted =
+      node.version() < 11
+          ? indices
+          : select(less(indices, full_like(indices, 0)),
+                   indices + scalar_like(indices, static_cast<double>(depth)), indices);
   std::vector<std::int64_t> row(indices.rank() + 1 - axis, 1);
   row[0] = depth;
   const Shape result = indices.shape().insert(axis, depth);

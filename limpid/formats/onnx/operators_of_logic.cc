@@ -22,7 +22,7 @@ Value greater_equal(Value a, Value b) { return less_equal(b, a); }
 template <Value (*f)(Value, Value)>
 Values import_comparison(Node& node) {
   const Value a = node.input(0);
-  const Value b = node.input(1);
+  const Value b = second_operand(node);
   const Shape shape = common_shape(a.shape(), b.shape(), "the operands");
   return {f(broadcast(a, shape), broadcast(b, shape))};
 }

@@ -13,6 +13,8 @@ using MessageBytes = std::span<const std::byte>;
 
 // Graphs in attributes of nodes of graphs ...
 constexpr int kMaxGraphDepth = 16;
+constexpr std::size_t kMaxDomains = 64;    // each call of a function copies them
+constexpr std::size_t kMaxDefaults = 256;  // the same
 
 std::string domain_of(std::string_view text) {
   return text == "ai.onnx" ? std::string() : std::string(text);
@@ -73,6 +75,9 @@ class Reader {
       if (wire.field() == 2) version = wire.integer();
     }
     opsets[domain_of(domain)] = version;
+    if (opsets.size() > kMaxDomains)
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("operators of more than {} domains are imported", kMaxDomains));
   }
 
   GraphContents graph(MessageBytes message) {
@@ -272,6 +277,10 @@ class Reader {
           f.domain = domain_of(wire.text());
           break;
         case 11:
+          if (f.defaults.size() == kMaxDefaults)
+            throw Error(
+                ErrorCode::kUnsupported,
+                fmt::format("a function with more than {} default attributes", kMaxDefaults));
           f.defaults.push_back(attribute(wire.bytes()));
           break;
         case 13:
@@ -289,6 +298,12 @@ class Reader {
 };
 
 }  // namespace
+
+Opsets opsets_of(const ModelContents& model, const FunctionContents& function) {
+  Opsets opsets = model.opsets;
+  for (const auto& [domain, version] : function.opsets) opsets[domain] = version;
+  return opsets;
+}
 
 ModelContents read_model(MessageBytes message, Budget& budget, Externals& externals) {
   return Reader(budget, externals).model(message);

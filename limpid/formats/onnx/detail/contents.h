@@ -86,6 +86,9 @@ struct ModelContents {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
 };
 
+// What the nodes of a function import: its own versions, and those of the model.
+Opsets opsets_of(const ModelContents& model, const FunctionContents& function);
+
 // The memory budget of a reader: the size of the file, and some more.
 class Budget {
  public:

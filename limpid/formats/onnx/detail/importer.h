@@ -118,6 +118,13 @@ std::int64_t version_of(const Opsets& opsets, std::string_view domain);
 // The inputs of a graph that have no initializer, in order.
 std::vector<const ValueContents*> data_inputs(const GraphContents& graph);
 
+// "batch" of [batch, length], or "x.0" of a dimension without a name.
+std::string dimension_name(const ValueContents& input, std::size_t axis);
+
+// Throws kInvalidArgument for a size of a dimension that no input has, or that is not dynamic.
+void check_dimensions(std::span<const ValueContents* const> inputs,
+                      const std::map<std::string, std::int64_t>& sizes);
+
 // The type of an input, with sizes for dynamic dimensions; adds unknown dimensions to `missing`.
 Type input_type(const ValueContents& input, const ImportOptions& options,
                 std::vector<std::string>& missing);

@@ -38,4 +38,8 @@ Value scalar_like(Value x, double number);
 // A tensor of x's type filled with a number.
 Value full_like(Value x, double number);
 
+// The second operand of an operator of two. Before version 7 it was broadcast only if "broadcast"
+// was set, its dimensions matched from "axis" on.
+Value second_operand(const Node& node);
+
 }  // namespace limpid::onnx::detail
