@@ -7,6 +7,7 @@
 #include <set>
 
 #include "limpid/core/error.h"
+#include "limpid/function/text.h"
 #include "limpid/train/run_folder.h"
 
 namespace limpid::view {
@@ -80,7 +81,8 @@ class Comparer {
   }
 
  private:
-  void list(std::vector<std::string>& names, const std::string& name) const {
+  void list(std::vector<std::string>& names, const std::string& name) {
+    result_.same = false;
     if (names.size() < most_) names.push_back(name);
   }
 
@@ -92,6 +94,7 @@ class Comparer {
     }
     std::optional<Difference> d = difference_of(tensor, *other);
     if (!d) return;
+    result_.same = false;
     d->name = name;
     FirstDifference first = first_of(tensor, *other);
     first.parameter = true;
@@ -107,6 +110,7 @@ class Comparer {
     }
     std::optional<Difference> d = difference_of(x, y);
     if (!d) return;
+    result_.same = false;
     d->name = name;
     if (node) d->op = node->op->name, d->layer = node->scope;
     if (!result_.first) {
@@ -126,7 +130,8 @@ class Comparer {
       if (a_.open->model.params.find(name)) continue;
       for (std::size_t j = 0; j < g.inputs().size(); ++j)
         if (g.inputs()[j].name == name)
-          value("%" + name, nullptr, a_.computed->run.values[i], b_.computed->run.values[j]);
+          value("%" + quoted_name(name), nullptr, a_.computed->run.values[i],
+                b_.computed->run.values[j]);
     }
     std::map<ValueId, std::string> key_of;
     for (const auto& [key, id] : at_a) key_of[id] = key;
@@ -236,7 +241,7 @@ Json to_json(const Compared& c) {
                  {"dtype", name(c.first->a.dtype)},
                  {"a", to_json(c.first->a)},
                  {"b", to_json(c.first->b)}};
-  return {{"same", c.same()},         {"parameters", parameters}, {"only_a", Json(c.only_a)},
+  return {{"same", c.same},           {"parameters", parameters}, {"only_a", Json(c.only_a)},
           {"only_b", Json(c.only_b)}, {"values", values},         {"first", first}};
 }
 

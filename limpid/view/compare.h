@@ -35,10 +35,7 @@ struct Compared {
   std::vector<Difference> parameters = {}, values = {};
   std::vector<std::string> only_a = {}, only_b = {};  // values and parameters that only one has
   std::optional<FirstDifference> first = {};
-
-  bool same() const {
-    return parameters.empty() && values.empty() && only_a.empty() && only_b.empty();
-  }
+  bool same = true;
 };
 
 // Compares the parameters and, if there are inputs, every value of the forward passes, in the order

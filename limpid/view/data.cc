@@ -43,8 +43,13 @@ ShownExamples show_examples(Session& session, const ExamplesRequest& request) {
       std::min({request.count, data.size() - request.first, kMostExamples, fit});
   for (std::int64_t i = request.first; i < request.first + count; ++i) {
     ShownExample example{.index = i, .values = data.inputs_of(i, 1), .facts = facts_of(data, i)};
-    if (data.tokenizer && data.task == Task::kNextToken)
-      example.text = data.tokenizer->decode(example.values.values<std::int32_t>());
+    if (data.tokenizer && data.task == Task::kNextToken) {
+      const auto tokens = example.values.values<std::int32_t>();
+      // With a target for each token, the last window may be padded.
+      const bool padded = data.target_type().shape.rank() == 1;
+      const auto length = padded ? static_cast<std::size_t>(data.counted(i)) : tokens.size();
+      example.text = data.tokenizer->decode(tokens.first(length));
+    }
     shown.examples.push_back(std::move(example));
   }
   return shown;

@@ -12,6 +12,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/softmax.h"
+#include "limpid/train/metrics.h"
 
 namespace limpid::view {
 namespace {
@@ -37,41 +38,61 @@ Spoken spoken_of(const Computed& computed, std::int64_t most) {
   const Tensor& logits = computed.run[f.outputs()[0].value];
   if (logits.dtype() != Dtype::kF32 || logits.shape().rank() == 0 || logits.elements() == 0)
     return spoken;
-  spoken.probabilities = probabilities_of_last(config->task, logits);
+  const std::int64_t width = logits.shape().back(), rows = logits.elements() / width;
+  spoken.row = counted_rows(computed.ready, rows) - 1;
+  const Tensor row = logits.reshape({rows, width}).rows(spoken.row, 1);
+  spoken.probabilities = probabilities_of_last(config->task, row);
   if (config->task == Task::kMultiLabel) return spoken;
-  const auto last = logits.values<float>().last(static_cast<std::size_t>(logits.shape().back()));
-  spoken.chosen = std::max_element(last.begin(), last.end()) - last.begin();
+  const auto last = row.values<float>();
+  spoken.chosen = static_cast<std::int64_t>(train::prediction_of(last));
   spoken.label = class_name_of(*config, *spoken.chosen);
   if (config->task != Task::kNextToken) return spoken;
   constexpr std::size_t kNamed = 12;
-  std::vector<std::int64_t> order(last.size());
-  std::iota(order.begin(), order.end(), 0);
-  const std::size_t named = std::min(kNamed, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(named), order.end(),
-                    [&](std::int64_t a, std::int64_t b) {
-                      const float x = last[static_cast<std::size_t>(a)];
-                      const float y = last[static_cast<std::size_t>(b)];
-                      return x != y ? x > y : a < b;
-                    });
-  for (std::size_t i = 0; i < named; ++i)
-    spoken.likeliest.emplace_back(order[i], class_name_of(*config, order[i]));
+  for (const std::int64_t token : largest_of(last, kNamed))
+    spoken.likeliest.emplace_back(token, class_name_of(*config, token));
   return spoken;
 }
 
-// The layer of the op that made a value, looking through ops of one operand.
-std::string source_of(const Function& f, ValueId id) {
-  for (;;) {
-    if (static_cast<std::size_t>(id) < f.inputs().size()) return "";
-    const Node* maker = nullptr;
-    for (const Node& node : f.nodes())
-      if (node.first_output <= id &&
-          id < node.first_output + static_cast<ValueId>(f.output_count(node)))
-        maker = &node;
-    if (!maker || maker->inputs.empty()) return "";
-    if (maker->op->kernel.kind == KernelKind::kLinear)
-      return maker->scope.empty() ? value_name(f, maker->first_output) : maker->scope;
+// The op that made a value; null for an input.
+const Node* maker_of(const Function& f, ValueId id) {
+  for (const Node& node : f.nodes())
+    if (node.first_output <= id &&
+        id < node.first_output + static_cast<ValueId>(f.output_count(node)))
+      return &node;
+  return nullptr;
+}
+
+// Whether each value depends on the example: the others are computed from parameters and constants.
+std::vector<bool> varying(const Function& f, const Params& params) {
+  std::vector<bool> varies;
+  for (const Input& input : f.inputs()) varies.push_back(!params.find(input.name));
+  for (const Node& node : f.nodes()) {
+    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](ValueId id) { return varies[static_cast<std::size_t>(id)]; });
+    varies.insert(varies.end(), f.output_count(node), any);
+  }
+  return varies;
+}
+
+// The layer whose neurons are the elements of a value, in their order; empty if there is none.
+// Looks through ops whose other operands do not depend on the example, such as norms.
+std::string source_of(const Function& f, const Params& params, ValueId id) {
+  const std::vector<bool> varies = varying(f, params);
+  const auto is_fixed = [&](ValueId other) { return !varies[static_cast<std::size_t>(other)]; };
+  const auto is_linear = [](const Node& n) { return n.op->kernel.kind == KernelKind::kLinear; };
+  while (const Node* const maker = maker_of(f, id)) {
+    if (is_linear(*maker)) {
+      const auto before = std::count_if(&f.nodes().front(), maker, is_linear);
+      return layers_of(f)[static_cast<std::size_t>(before)];
+    }
+    if (maker->inputs.empty() ||
+        !std::all_of(maker->inputs.begin() + 1, maker->inputs.end(), is_fixed))
+      break;
+    const Shape &to = f.type(id).shape, &from = f.type(maker->inputs.front()).shape;
+    if (to.rank() == 0 || from.rank() == 0 || to.back() != from.back()) break;
     id = maker->inputs.front();
   }
+  return "";
 }
 
 }  // namespace
@@ -94,6 +115,22 @@ std::vector<float> probabilities_of_last(Task task, const Tensor& logits) {
       });
   const Tensor result = compile(f)(last).front();
   return {result.values<float>().begin(), result.values<float>().end()};
+}
+
+std::vector<std::int64_t> largest_of(std::span<const float> numbers, std::size_t most) {
+  std::vector<std::int64_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0);
+  most = std::min(most, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      const float x = numbers[static_cast<std::size_t>(a)];
+                      const float y = numbers[static_cast<std::size_t>(b)];
+                      if (std::isnan(x) || std::isnan(y))
+                        return std::isnan(x) && std::isnan(y) ? a < b : std::isnan(x);
+                      return x != y ? x > y : a < b;
+                    });
+  order.resize(most);
+  return order;
 }
 
 ExampleFacts facts_of(const Dataset& data, std::int64_t row) {
@@ -173,6 +210,7 @@ Json to_json(const Forward& forward) {
   }
   if (forward.spoken.chosen) {
     answer["class"] = *forward.spoken.chosen;
+    answer["row"] = forward.spoken.row;
     answer["label"] = forward.spoken.label;
   }
   if (!forward.spoken.likeliest.empty()) {
@@ -208,7 +246,7 @@ ExplainedNeuron neuron(Session& session, const NeuronRequest& request) {
       continue;
     result.neurons = f.type(node.inputs[1]).shape[0];
     result.from = value_name(f, node.inputs[0]);
-    result.source = source_of(f, node.inputs[0]);
+    result.source = source_of(f, computed.ready.model.params, node.inputs[0]);
     const bool data = static_cast<std::size_t>(node.inputs[0]) < f.inputs().size();
     if (data && computed.ready.open->config)
       result.names = computed.ready.open->config->feature_names;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ struct Spoken {
   std::optional<std::int64_t> chosen = {};
   std::vector<float> probabilities = {};
   std::string label = {};
+  // The row of the output that predicts: the last one whose target counts.
+  std::int64_t row = 0;
   // For the next token: the most probable tokens and their text.
   std::vector<std::pair<std::int64_t, std::string>> likeliest = {};
 };
@@ -69,6 +72,9 @@ ExampleFacts facts_of(const Dataset& data, std::int64_t row);
 std::string class_name_of(const DataConfig& data, std::int64_t number);
 // The probabilities of the last row of logits, computed as in `limpid run`.
 std::vector<float> probabilities_of_last(Task task, const Tensor& logits);
+// The indices of the `most` largest numbers, largest first; NaN comes first, as in
+// train::prediction_of().
+std::vector<std::int64_t> largest_of(std::span<const float> numbers, std::size_t most);
 
 // ---- one neuron
 
@@ -88,7 +94,7 @@ struct ExplainedNeuron {
   double rest = 0;                      // sum of the products not listed
   std::vector<std::string> names = {};  // names of the inputs; may be empty
   std::string from = {};                // the value that holds the inputs
-  std::string source = {};              // the layer that computed the inputs; may be empty
+  std::string source = {};              // the layer whose neurons are the inputs; may be empty
   std::string text = {};                // as `limpid trace --neuron` prints it
 };
 

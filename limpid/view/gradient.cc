@@ -143,13 +143,20 @@ Scalar element_of_output(ValueId id, const Type& type, std::int64_t element) {
   };
 }
 
-// As in training: a regression scales its targets as the model says.
-Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss) {
+// As in training: a regression scales its targets as the model says. With `counted`, only the first
+// rows of the output count.
+Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss,
+                      std::optional<std::int64_t> counted) {
   std::vector<std::pair<std::string, std::size_t>> scales;
   for (std::size_t i = 0; i < f.inputs().size(); ++i)
     if (is_standardization(f.inputs()[i].name)) scales.emplace_back(f.inputs()[i].name, i);
   return [=](std::span<const Value> values, const Value& target) {
-    const Value output = values[static_cast<std::size_t>(id)];
+    Value output = values[static_cast<std::size_t>(id)];
+    if (counted) {
+      const std::int64_t width = output.shape().back();
+      output = reshape(output, Shape{output.shape().elements() / width, width});
+      output = slice(output, 0, 0, *counted);
+    }
     Args carried;
     for (const auto& [name, at] : scales) carried.set(name, values[at]);
     return mean(train::losses_in_scale(loss)(carried, output, target));
@@ -200,8 +207,14 @@ Gradients gradient(Session& session, const GradientRequest& request) {
     const Task task = open.config ? open.config->task : Task::kClassification;
     if (type.shape.rank() == 0) refuse_gradient("the output has no classes");
     const train::Loss loss = train::loss_config_of(open.model).value_or(train::usual_loss(task));
-    scalar = loss_of_output(f, output.value, loss);
     target = target_tensor(prepared.ready, request.target, task, type);
+    const std::int64_t rows = target->elements();
+    std::optional<std::int64_t> counted = counted_rows(prepared.ready, rows);
+    if (counted == rows)
+      counted.reset();
+    else
+      target = target->reshape({rows}).rows(0, *counted);
+    scalar = loss_of_output(f, output.value, loss, counted);
   }
   const Probed probed = with_probes(f, reaching(f, output.value), scalar, target);
   std::vector<std::size_t> wrt;

@@ -175,7 +175,7 @@ std::vector<Parameter> parameters_of(const Params& params, std::int64_t bins) {
 
 Json to_json(const Parameter& p) {
   return {{"name", p.name},
-          {"value", "%" + p.name},
+          {"value", "%" + quoted_name(p.name)},
           {"dtype", name(p.type.dtype)},
           {"shape", to_json(p.type.shape)},
           {"statistics", to_json(p.statistics)},

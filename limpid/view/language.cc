@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
@@ -13,6 +12,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/ops/attention_weights.h"
 #include "limpid/ops/softmax.h"
+#include "limpid/view/forward.h"
 
 namespace limpid::view {
 namespace {
@@ -140,27 +140,30 @@ Function after(const Function& f, ValueId stream) {
 std::vector<ShownBlock::Guess> guesses_of(const Tokenizer& tokenizer,
                                           std::span<const float> probabilities) {
   constexpr std::size_t kGuesses = 3;
-  std::vector<std::int32_t> order(probabilities.size());
-  std::iota(order.begin(), order.end(), 0);
-  const std::size_t count = std::min(kGuesses, order.size());
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
-                    [&](std::int32_t a, std::int32_t b) {
-                      const float x = probabilities[static_cast<std::size_t>(a)];
-                      const float y = probabilities[static_cast<std::size_t>(b)];
-                      return x != y ? x > y : a < b;
-                    });
   std::vector<ShownBlock::Guess> guesses;
-  for (std::size_t i = 0; i < count; ++i)
-    guesses.push_back({shown_token(tokenizer, order[i]),
-                       static_cast<double>(probabilities[static_cast<std::size_t>(order[i])])});
+  for (const std::int64_t token : largest_of(probabilities, kGuesses))
+    guesses.push_back({shown_token(tokenizer, static_cast<std::int32_t>(token)),
+                       static_cast<double>(probabilities[static_cast<std::size_t>(token)])});
   return guesses;
+}
+
+// The edits of parameters, which a model has at any length.
+std::vector<Edit> edits_of_parameters(Session& session, const Ready& ready,
+                                      std::vector<Change> changes) {
+  const Function& f = ready.model.function;
+  std::erase_if(changes, [&](const Change& change) {
+    const auto at = static_cast<std::size_t>(value_of_name(f, change.edit.at));
+    return at >= f.inputs().size() || !ready.model.params.find(f.inputs()[at].name);
+  });
+  return edits_of(session, ready, changes);
 }
 
 // The lens on the last rows only: the model at that length has the same ops.
 class Lens {
  public:
-  Lens(Session& session, const Ready& ready, std::int64_t rows)
+  Lens(Session& session, const Ready& ready, const std::vector<Edit>& edits, std::int64_t rows)
       : rows_(rows), short_(at_length(ready.open->model, rows)) {
+    if (!edits.empty()) short_.function = edit(short_.function, edits).function;
     const std::vector<Stream> streams = streams_of(short_.function);
     stream_ = streams.back().value;
     executable_ = std::make_unique<Executable>(session.compiled(after(short_.function, stream_)));
@@ -184,14 +187,16 @@ class Lens {
   std::vector<Tensor> inputs_;
 };
 
-void add_blocks(Session& session, const Computed& computed, const Tokenizer& tokenizer,
-                std::int64_t lens, Language& result) {
+void add_blocks(Session& session, const Computed& computed, const LanguageRequest& request,
+                const Tokenizer& tokenizer, Language& result) {
   const std::vector<Stream> streams = streams_of(computed.run.function);
   if (streams.empty() || !gpt_of(computed.ready.model)) return;
   const auto length = static_cast<std::int64_t>(computed.ready.tokens.size());
-  const std::int64_t rows = std::min(lens, length);
+  const std::int64_t rows = std::min(request.lens, length);
   std::optional<Lens> look;
-  if (rows > 0) look.emplace(session, computed.ready, rows);
+  if (rows > 0)
+    look.emplace(session, computed.ready,
+                 edits_of_parameters(session, computed.ready, request.subject.changes), rows);
   for (const Stream& stream : streams) {
     ShownBlock block{.name = stream.name};
     const Tensor& value = computed.run[stream.value];
@@ -259,7 +264,7 @@ Language language(Session& session, const LanguageRequest& request) {
          exact_of(static_cast<double>(logits[static_cast<std::size_t>(all[i].token)]), Dtype::kF32),
          all[i].weight / sum, i < kept});
 
-  add_blocks(session, computed, tokenizer, request.lens, result);
+  add_blocks(session, computed, request, tokenizer, result);
   for (const Node* node : attentions_of(computed.run.function)) {
     const Tensor weights = weights_of(session, computed.run, *node);
     ShownAttention shown{.name = node->scope, .heads = weights.shape()[0]};

@@ -51,7 +51,8 @@ struct ShownBlock {
     double probability = 0;
   };
   // For the last tokens: the three most probable next tokens if the final norm and the output
-  // projection were applied right after this block (logit lens, nostalgebraist 2020).
+  // projection were applied right after this block (logit lens, nostalgebraist 2020). These have
+  // the edits of their parameters, not those of the values after the block.
   std::vector<std::vector<Guess>> lens = {};
 };
 

@@ -15,6 +15,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/optim/schedule.h"
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/detail/event_json.h"
 #include "limpid/train/run_setup.h"
@@ -189,6 +190,21 @@ std::string_view plain_event(std::string_view line) {
   return end == std::string_view::npos ? std::string_view() : line.substr(0, end);
 }
 
+// The steps done when a run was last made longer, by its log; 0 if it never was.
+std::int64_t last_extension(const fs::path& log) {
+  std::int64_t step = 0;
+  const auto now = file_now(log);
+  if (!now) return step;
+  each_line(log, 0, now->second, [&](std::string_view line) {
+    if (plain_event(line) != "resume") return;
+    const std::optional<Json> event = Json::try_parse(line);
+    const Json* const done = event ? event->find("step") : nullptr;
+    // A run that goes on with the same length logs no command.
+    if (done && done->is_small_integer() && event->find("command")) step = done->as_integer();
+  });
+  return step;
+}
+
 // Adds one line of a log.
 void add_line(std::string_view text, Gathered& gathered) {
   LogDelta& delta = gathered.delta;
@@ -273,11 +289,13 @@ Runs::Action action_from_name(std::string_view name) {
 // Recomputes any step of a run, and keeps some of the states on the way.
 class Runs::Replayed {
  public:
-  Replayed(const train::TrainConfig& config, ThreadPool& pool)
+  // A run made longer after `extended` steps had another learning rate in them, if that depends on
+  // the length: then only a checkpoint of a later state is one to start from.
+  Replayed(const train::TrainConfig& config, std::int64_t extended, ThreadPool& pool)
       : setup_(config, train::load_data(config)),
         trainer_(setup_.problem, setup_.data, train::options_of(setup_.config, setup_.data), &pool),
         data_hash_(setup_.data_hash(&pool)) {
-    keep(trainer_.state());
+    if (extended == 0 || !decays_to_the_end()) keep(trainer_.state());
   }
 
   std::int64_t steps() const { return trainer_.steps(); }
@@ -291,6 +309,11 @@ class Runs::Replayed {
       keep(state);
     } catch (const Error&) {
     }
+  }
+
+  // Whether a state at or before `step` is known.
+  bool reaches(std::int64_t step) const {
+    return !states_.empty() && states_.begin()->first <= step;
   }
 
   struct Moved {
@@ -320,6 +343,11 @@ class Runs::Replayed {
   }
 
  private:
+  bool decays_to_the_end() const {
+    using Kind = optim::Schedule::Kind;
+    const Kind kind = optim::schedule_from_name(*setup_.config.schedule);
+    return kind == Kind::kLinear || kind == Kind::kCosine;
+  }
   void keep(const train::TrainState& state) {
     constexpr std::size_t kMostStates = 32, kMostBytes = std::size_t{512} << 20;
     states_.insert_or_assign(state.step, state);
@@ -683,18 +711,23 @@ StepAgain Runs::at(std::string_view id, std::int64_t step) {
   const auto began = std::chrono::steady_clock::now();
   const std::lock_guard lock(e.replay_mutex);
   const std::string data = e.data_now();
-  if (const std::string stamp = stamp_of(e.folder.config()); stamp != e.replay_stamp) {
+  const std::int64_t extended = last_extension(e.folder.log());
+  const std::string stamp = fmt::format("{} {}", stamp_of(e.folder.config()), extended);
+  if (stamp != e.replay_stamp) {
     e.replayed.reset();
     e.replay_stamp = stamp;
   }
-  if (!e.replayed) e.replayed = std::make_unique<Replayed>(e.folder.read_config(), session_.pool());
+  if (!e.replayed)
+    e.replayed = std::make_unique<Replayed>(e.folder.read_config(), extended, session_.pool());
   std::optional<train::TrainState> saved;
+  bool verifies = false;
   if (e.folder.has_checkpoint()) {
     try {
       train::Checkpoint checkpoint = train::load_checkpoint(e.folder.checkpoint());
       if (e.replayed->owns(checkpoint)) saved = std::move(checkpoint.state);
-      // A state to verify is computed from an earlier one.
-      if (saved && saved->step != step) e.replayed->offer(*saved);
+      // A state to verify is computed from an earlier one, if there is one.
+      verifies = saved && saved->step == step && (step == 0 || e.replayed->reaches(step - 1));
+      if (saved && !verifies) e.replayed->offer(*saved);
     } catch (const Error&) {  // then it is computed from the start
     }
   }
@@ -702,13 +735,19 @@ StepAgain Runs::at(std::string_view id, std::int64_t step) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("step {}: the run {} has {} steps", step, e.id, e.replayed->steps()));
   e.steps = e.replayed->steps();
+  if (!e.replayed->reaches(step))
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("step {}: the run {} was made longer after step {}, expected a step from "
+                    "a later checkpoint on",
+                    step, e.id, extended));
   const Replayed::Moved moved = e.replayed->go(step);
   if (e.replayed->now() != step)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the run {} ended after {} steps", e.id, e.replayed->now()));
   StepAgain again{
       .step = step, .steps = e.replayed->steps(), .from = moved.from, .loss = moved.loss};
-  if (saved && saved->step == step) {
+  if (verifies) {
     bool same = true;
     for (const auto& [name, tensor] : e.replayed->state().params) {
       const Tensor* const other = saved->params.find(name);

@@ -57,9 +57,11 @@ struct LogDelta {
 struct StepAgain {
   std::shared_ptr<const OpenModel> model = {};
   std::int64_t step = 0, steps = 0;
-  std::int64_t from = 0;              // the step from which it was recomputed
-  std::optional<double> loss = {};    // of the step's batch, before the update
-  std::optional<bool> verified = {};  // whether the checkpoint of this step has the same bits
+  std::int64_t from = 0;            // the step from which it was recomputed
+  std::optional<double> loss = {};  // of the step's batch, before the update
+  // Whether the checkpoint of this step has the same bits; nullopt also if the step is taken from
+  // it.
+  std::optional<bool> verified = {};
   double seconds = 0;
 };
 
@@ -96,7 +98,9 @@ class Runs {
   void act(std::string_view id, Action action);
 
   // The run after `step` steps, recomputed from the nearest known state; adds it as the model
-  // "ID@STEP". Throws kInvalidArgument for a step out of range.
+  // "ID@STEP". Throws kInvalidArgument for a step out of range, or one before every known state: of
+  // a run that was made longer, only checkpoints since then are known if its schedule decays to the
+  // end of the run.
   StepAgain at(std::string_view id, std::int64_t step);
 
  private:

@@ -19,6 +19,7 @@
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/interpret.h"
+#include "limpid/function/text.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/train/config.h"
 #include "limpid/train/run_setup.h"
@@ -81,6 +82,19 @@ std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
   std::string text;
   for (const char byte : bytes) text += fmt::format("<{:02x}>", static_cast<unsigned char>(byte));
   return text;
+}
+
+std::vector<std::string> layers_of(const Function& f) {
+  std::vector<std::string> layers;
+  std::map<std::string, int> count;
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kLinear) ++count[node.scope];
+  for (const Node& node : f.nodes())
+    if (node.op->kernel.kind == KernelKind::kLinear)
+      layers.push_back(node.scope.empty() || count[node.scope] > 1
+                           ? value_name(f, node.first_output)
+                           : node.scope);
+  return layers;
 }
 
 void look_into(OpenModel& open) {
@@ -302,31 +316,13 @@ std::vector<Tensor> Session::values(const Function& function, std::vector<Tensor
 
 namespace {
 
-Json types_json(const std::vector<Input>& list) {
-  Json all = Json::array();
-  for (const Input& i : list)
-    all.push_back({{"name", i.name},
-                   {"dtype", limpid::name(i.type.dtype)},
-                   {"shape", to_json(i.type.shape)}});
-  return all;
+Json type_json(const Input& i) {
+  return {
+      {"name", i.name}, {"dtype", limpid::name(i.type.dtype)}, {"shape", to_json(i.type.shape)}};
 }
 
 Json strings_or_null(const std::vector<std::string>& list) {
   return list.empty() ? Json() : Json(list);
-}
-
-// The layers whose neurons can be shown: the scopes of ops with a weight.
-std::vector<std::string> layers_of(const Function& f) {
-  std::vector<std::string> layers;
-  std::map<std::string, int> count;
-  for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kLinear) ++count[node.scope];
-  for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kLinear)
-      layers.push_back(node.scope.empty() || count[node.scope] > 1
-                           ? value_name(f, node.first_output)
-                           : node.scope);
-  return layers;
 }
 
 // An initial text of tokens in the vocabulary.
@@ -363,10 +359,16 @@ Json model_json(const OpenModel& open) {
     parameters += tensor.elements();
     bytes += static_cast<std::int64_t>(tensor.type().bytes());
   }
-  std::vector<Input> outputs;
-  for (const Output& o : f.outputs()) outputs.push_back({o.name, f.type(o.value)});
+  Json outputs = Json::array();
+  for (const Output& o : f.outputs()) outputs.push_back(type_json({o.name, f.type(o.value)}));
   const std::vector<Input> inputs =
       open.has_function ? data_inputs(open.model) : std::vector<Input>{};
+  Json inputs_json = Json::array();
+  for (const Input& i : inputs) {
+    Json one = type_json(i);
+    one["value"] = "%" + quoted_name(i.name);
+    inputs_json.push_back(std::move(one));
+  }
   Json picture, task, classes, features, targets;
   if (inputs.size() == 1 && inputs[0].type.dtype == Dtype::kF32) {
     constexpr std::int64_t kSmallest = 8;
@@ -390,8 +392,8 @@ Json model_json(const OpenModel& open) {
           {"parameters", parameters},
           {"bytes", bytes},
           {"ops", static_cast<std::int64_t>(f.nodes().size())},
-          {"inputs", types_json(inputs)},
-          {"outputs", types_json(outputs)},
+          {"inputs", inputs_json},
+          {"outputs", outputs},
           {"task", task},
           {"picture", picture},
           {"classes", classes},

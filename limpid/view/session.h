@@ -129,6 +129,10 @@ class Session {
 // A token's text for display; bytes that are no UTF-8 by themselves as "<ce>".
 std::string token_text(const Tokenizer& tokenizer, std::int32_t token);
 
+// The layers whose neurons can be shown, one for each op with a weight: its scope, or its value's
+// name if it has no scope or shares it.
+std::vector<std::string> layers_of(const Function& f);
+
 // Fills in config, tokenizer and hash of open.model.
 void look_into(OpenModel& open);
 

@@ -10,6 +10,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/prompt.h"
+#include "limpid/function/text.h"
 #include "limpid/view/numbers.h"
 
 namespace limpid::view {
@@ -230,6 +231,14 @@ Ready ready(Session& session, const Subject& subject) {
   return ready;
 }
 
+std::int64_t counted_rows(const Ready& ready, std::int64_t rows) {
+  if (!ready.known) return rows;
+  const Dataset& data = *ready.known->data;
+  const bool of_tokens =
+      data.task == Task::kNextToken && data.target_type().shape.elements() == rows;
+  return of_tokens ? data.counted(ready.known->index) : rows;
+}
+
 std::vector<Edit> edits_of(Session& session, const Ready& to, const std::vector<Change>& changes) {
   std::vector<Edit> edits;
   for (const Change& change : changes) {
@@ -267,8 +276,8 @@ Computed compute(Session& session, const Subject& subject) {
 }
 
 Tensor parameter_value(const OpenModel& open, const std::string& value) {
-  if (value.size() > 1 && value.front() == '%')
-    if (const Tensor* found = open.model.params.find(value.substr(1))) return *found;
+  for (const auto& [name, tensor] : open.model.params)
+    if (value == "%" + quoted_name(name) || value == "%" + name) return tensor;
   throw Error(ErrorCode::kNotFound,
               fmt::format("model {} has no parameter {}; other values need an input",
                           in_quotes(open.id), in_quotes(value)));

@@ -78,6 +78,10 @@ struct Ready {
 // throws, and kUnsupported for tensors without a function.
 Ready ready(Session& session, const Subject& subject);
 
+// The number of rows of an output that count, from the first. It is smaller than `rows` only for
+// the last window of a text, if there is a row for each of its tokens: the window is padded.
+std::int64_t counted_rows(const Ready& ready, std::int64_t rows);
+
 // The edits of a request with their patches, for a prepared model. Throws what edit() throws.
 std::vector<Edit> edits_of(Session& session, const Ready& ready,
                            const std::vector<Change>& changes);
@@ -98,8 +102,8 @@ struct Computed {
 };
 Computed compute(Session& session, const Subject& subject);
 
-// The value of a parameter, for edits without an input. Throws kInvalidArgument for a value that
-// depends on an input.
+// The value of a parameter, for edits without an input. `value` may also be "%" and the name
+// without quotes. Throws kNotFound for a value that depends on an input.
 Tensor parameter_value(const OpenModel& open, const std::string& value);
 
 }  // namespace limpid::view

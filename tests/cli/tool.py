@@ -76,7 +76,10 @@ class ToolTest(unittest.TestCase):
 
 
 class Opens:
-    """Counts how often a file is opened while this is entered."""
+    """Counts how often a file is opened while this is entered. Its being closed is watched, too: the system would tell of
+    several openings in a row once."""
+
+    OPEN, CLOSE = 0x20, 0x18
 
     def __init__(self, path):
         self.path = path
@@ -84,13 +87,13 @@ class Opens:
     def __enter__(self):
         libc = ctypes.CDLL(None, use_errno=True)
         self.queue = libc.inotify_init1(os.O_NONBLOCK)
-        if self.queue < 0 or libc.inotify_add_watch(self.queue, bytes(self.path), 0x20) < 0:
+        if self.queue < 0 or libc.inotify_add_watch(self.queue, bytes(self.path), self.OPEN | self.CLOSE) < 0:
             raise unittest.SkipTest("no inotify")
         return self
 
     def __exit__(self, *_):
         try:
-            self.count = len(os.read(self.queue, 1 << 16)) // 16
+            self.count = sum(mask == self.OPEN for _, mask, _, _ in struct.iter_unpack("iIII", os.read(self.queue, 1 << 16)))
         except BlockingIOError:
             self.count = 0
         os.close(self.queue)

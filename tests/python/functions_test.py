@@ -741,6 +741,7 @@ class Functions(unittest.TestCase):
             self.assertEqual(count(again), count(plain) + 1)
             self.assertTrue(again(p, x).same_bits(plain(p, x)))
         self.assertEqual(count(lp.value_and_grad(lp.trace(loss, p, x), recompute=["layers.1"])), count(plain) + 1)
+        self.assertEqual(count(lp.trace(lp.value_and_grad(loss, recompute=["layers.1"]), p, x)), count(plain) + 1)
 
     def test_every_op_is_there(self):
         import limpid._ops as ops

@@ -3,6 +3,7 @@
 
 import re
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -78,6 +79,9 @@ class Inspection(unittest.TestCase):
             lp.inspect.gradcheck(lp.trace(wrong, "f32[3]", names=["x"]), {"x": np.float32([1, 2, 3])})
         f = lp.trace(lambda x, y: (x * x * y).sum(), "f32[3]", "f32[3]")
         self.assertIs(lp.inspect.gradcheck(f, {"x": np.float32([1, 2, 3]), "y": np.float32([3, 1, 2])}, lp.Key(5)), True)
+        with mock.patch.object(lp.inspect._core, "gradcheck", wraps=lp.inspect._core.gradcheck) as checked:
+            lp.inspect.gradcheck(f, {"x": np.float32([1, 2, 3]), "y": np.float32([3, 1, 2])}, lp.Key(5))
+        self.assertEqual(checked.call_args.args[2], lp.Key(5))
         # A call whose first argument is no floating one is widened, too.
         right = lp.with_gradient(lambda n, x: lp.sin(x), lambda n, x, y, c: (None, c * lp.cos(x)))
         f = lp.trace(right, "i32[3]", "f32[3]", names=["n", "x"])

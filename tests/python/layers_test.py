@@ -112,6 +112,8 @@ class FirstValues(unittest.TestCase):
         ):
             for name, value in layer.init().items():
                 self.assertEqual(set(np.asarray(value).ravel()), {0.0 if name.endswith("bias") else 0.5}, name)
+        attention = N.MultiHeadAttention(4, 2, bias=False, in_init=half, out_init=N.constant(0.25)).init()
+        self.assertEqual({name: np.unique(value).tolist() for name, value in attention.items()}["out_proj.weight"], [0.25])
         drawn = {name: np.asarray(N.Mlp([100, 400, 2], init_name=name).init()["layers.0.weight"]).std() for name in ("xavier", "he")}
         self.assertGreater(drawn["he"], 1.5 * drawn["xavier"])
 

@@ -93,6 +93,12 @@ class Estimators(unittest.TestCase):
             fit = lambda rate: estimators.MLPRegressor([16], dropout=rate, batch_size=20, learning_rate=1e-30, max_iter=4, random_state=1).fit(x, x[:, 0]).loss_curve_
             self.assertEqual([len(set(fit(rate))) for rate in (0.0, 0.5)], [1, 4])
 
+    def test_gradients_are_clipped(self):
+        """One example far from all others does not move the weights by as much as it would."""
+        with mock.patch.object(estimators.optim, "Clip", wraps=estimators.optim.Clip) as clip:
+            estimators.MLPRegressor([4], max_iter=1).fit(np.eye(4), np.arange(4.0))
+        clip.assert_called_once_with(norm=1.0)
+
     def test_parameters_of_scikit_learns_own(self):
         for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
             (name, value), = given.items()

@@ -108,6 +108,8 @@ TEST(Batcher, LanesThatWaitAreComputedBesideOneAnother) {
                                .outputs = {Type{Dtype::kI32, {2}}},
                                .hash = hashes_of_numbers};
   std::promise<void> done[2];
+  // A worker that starts later would look for itself.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (auto& one : done)
     EXPECT_TRUE(batcher.submit(batcher.lane(runner), {rows_from(1, 1)}, 1,
                                std::make_shared<Ticket>(),

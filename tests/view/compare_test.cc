@@ -44,7 +44,8 @@ TEST_F(ViewCompare, APlantedBitIsFound) {
     Subject a = subject_of("r0", 4), b = subject_of(other, 4);
     if (!with_input) a.input.reset(), b.input.reset();
     const Compared c = compare(*session_, a, b);
-    EXPECT_FALSE(c.same());
+    EXPECT_FALSE(c.same);
+    EXPECT_FALSE(compare(*session_, a, b, 0).same);
     ASSERT_TRUE(c.first);
     EXPECT_TRUE(c.first->parameter);
     EXPECT_EQ(c.first->name, "layers.1.weight");
@@ -91,7 +92,7 @@ TEST_F(ViewCompare, WhatOneModelHasAloneIsSaid) {
   more.model.params.set("extra", Tensor::scalar(1.0f));
   const std::string id = session_->add(std::move(more))->id;
   const Compared c = compare(*session_, {.model = "r0"}, {.model = id});
-  EXPECT_FALSE(c.same());
+  EXPECT_FALSE(c.same);
   EXPECT_TRUE(c.only_a.empty());
   EXPECT_EQ(c.only_b, std::vector<std::string>{"extra"});
   const Compared back = compare(*session_, {.model = id}, {.model = "r0"});
@@ -117,6 +118,7 @@ TEST_F(ViewCompare, ValuesOfOneModelAreNotComparedWithOthers) {
   EXPECT_EQ(compare(*session_, two, three, 1).only_a.size(), 1u);
   EXPECT_EQ(compare(*session_, more, two).only_a, std::vector<std::string>{"%1"});
   EXPECT_EQ(compare(*session_, two, more).only_b, std::vector<std::string>{"%1"});
+  EXPECT_FALSE(compare(*session_, two, more, 0).same);
   Subject other = two;
   other.input = InputSpec{InputSpec::Numbers{{1, 2}}};
   const Compared inputs = compare(*session_, two, other, 1);
@@ -130,11 +132,12 @@ TEST_F(ViewCompare, ValuesOfOneModelAreNotComparedWithOthers) {
 }
 
 TEST_F(ViewCompare, AModelIsItself) {
-  EXPECT_TRUE(compare(*session_, subject_of("r0", 4), subject_of("r0", 4)).same());
+  EXPECT_TRUE(compare(*session_, subject_of("r0", 4), subject_of("r0", 4)).same);
   const Compared other = compare(*session_, subject_of("r0", 4), subject_of("r0", 5));
   EXPECT_TRUE(other.parameters.empty());
   ASSERT_TRUE(other.first);
   EXPECT_EQ(other.first->name, "%x");
+  EXPECT_FALSE(compare(*session_, subject_of("r0", 4), subject_of("r0", 5), 0).same);
 }
 
 TEST_F(ViewCompare, AnEditPartsWhereItIs) {
@@ -201,7 +204,7 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
   EXPECT_EQ(*by_log.first_step, *again.first_step + 1);
   EXPECT_GT(*again.first_step, 1);
   ASSERT_TRUE(again.detail);
-  EXPECT_FALSE(again.detail->same());
+  EXPECT_FALSE(again.detail->same);
   EXPECT_EQ(again.keys, std::vector<std::string>{"schedule.decay_factor"});
   EXPECT_EQ(by_log.compared, 28);
   const auto loss = [&](const char* run, std::int64_t step) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "limpid/core/error.h"
@@ -22,6 +23,7 @@
 #include "limpid/train/run_setup.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/view/api.h"
+#include "limpid/view/compare.h"
 #include "limpid/view/data.h"
 #include "limpid/view/gradient.h"
 #include "limpid/view/graph.h"
@@ -675,6 +677,71 @@ TEST_F(ViewForward, TheSourceOfANeuronIsTheLayerBeforeItsNorm) {
       neuron(*session_, {.subject = subject, .layer = "first", .most = 0}).neuron.terms.empty());
 }
 
+TEST_F(ViewForward, TheSourceOfANeuronHasItsNeurons) {
+  OpenModel open{.name = "gated"};
+  open.model.function = trace(
+      "gated",
+      {{"a", f32({4, 2})},
+       {"b", f32({4, 2})},
+       {"c", f32({1, 4})},
+       {"d", f32({1, 2})},
+       {"x", f32({2})}},
+      [](std::span<const Value> in) {
+        Builder& builder = in[0].builder();
+        std::vector<Value> both;
+        {
+          const Builder::Scope scope(builder, "body");
+          both = {linear(in[4], in[0]), linear(in[4], in[1])};
+        }
+        const auto last = [&](const std::string& scope, const Value& value, const Value& weight) {
+          const Builder::Scope inside(builder, scope);
+          return linear(value, weight);
+        };
+        return std::vector<Value>{last("gated", silu(both[0]) * both[1], in[2]),
+                                  last("half", slice(both[1], 0, 0, 2), in[3]),
+                                  last("plain", relu(both[1]) * 2.0, in[2])};
+      });
+  for (const Input& input : open.model.function.inputs())
+    if (input.name != "x") open.model.params.set(input.name, Tensor::zeros(input.type));
+  const std::string id = session_->add(std::move(open))->id;
+  const Subject subject{id, InputSpec{InputSpec::Named{{{"x", {1, 2}}}}}};
+  const auto source = [&](const std::string& layer) {
+    return neuron(*session_, {.subject = subject, .layer = layer}).source;
+  };
+  EXPECT_EQ(source("gated"), "");
+  EXPECT_EQ(source("half"), "");
+  // Two layers of one scope have the names of their values.
+  EXPECT_EQ(source("plain"), "%1");
+  EXPECT_EQ(source("%1"), "");
+}
+
+// That of the Function's text: with quotes, if it begins with a digit, say.
+TEST_F(ViewForward, AParameterHasOneName) {
+  OpenModel open{.name = "quoted"};
+  open.model.function =
+      trace("quoted", {{"0.weight", f32({2})}, {"the x", f32({2})}},
+            [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[1]}; });
+  open.model.params = {{"0.weight", Tensor::from<float>({2}, {3, 4})}};
+  const auto model = session_->add(std::move(open));
+  const Json request{{"model", model->id}};
+  const Json listed = Json::parse(answer(*session_, "parameters", request.dump()));
+  const std::string value = listed.at("parameters").at(0).at("value").as_string();
+  EXPECT_EQ(value, R"(%"0.weight")");
+  const Json graph = Json::parse(answer(*session_, "graph", request.dump()));
+  EXPECT_EQ(graph.at("values").at("name").at(0).as_string(), value);
+  Subject subject{.model = model->id};
+  EXPECT_EQ(look(*session_, {.subject = subject, .value = value}).statistics.mean, 3.5);
+  EXPECT_EQ(look(*session_, {.subject = subject, .value = "%0.weight"}).statistics.mean, 3.5);
+  EXPECT_THROW(look(*session_, {.subject = subject, .value = "0.weight"}), Error);
+  subject.input = InputSpec{InputSpec::Numbers{{1, 1}}};
+  EXPECT_EQ(look(*session_, {.subject = subject, .value = value}).statistics.mean, 3.5);
+  subject.changes.push_back({.edit = {.at = value, .index = {0}, .change = Edit::Set{8}}});
+  EXPECT_EQ(look(*session_, {.subject = subject, .value = "%0"}).statistics.mean, 6);
+  EXPECT_EQ(model_json(*model).at("inputs").at(0).at("value").as_string(), R"(%"the x")");
+  const Subject other{model->id, InputSpec{InputSpec::Numbers{{1, 2}}}};
+  EXPECT_EQ(compare(*session_, {model->id, subject.input}, other).first->name, R"(%"the x")");
+}
+
 // What a request asks for beside its subject.
 TEST_F(ViewForward, ARequestHasItsOptions) {
   const auto said = [&](const std::string& name, const std::string& options) {
@@ -729,6 +796,14 @@ TEST_F(ViewForward, LabelsHaveProbabilitiesAndEqualTokensTheirOrder) {
   ASSERT_EQ(tokens.likeliest.size(), 3u);
   EXPECT_EQ(tokens.likeliest[0].first, 1);
   EXPECT_EQ(tokens.likeliest[1].first, 2);
+  // The first NaN is the prediction, as in the tool.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(spoken("classification", {1, kNan, 3}).chosen, 1);
+  const Spoken odd = spoken("next_token", {9, kNan, kNan});
+  EXPECT_EQ(odd.chosen, 1);
+  std::vector<std::int64_t> order;
+  for (const auto& [token, text] : odd.likeliest) order.push_back(token);
+  EXPECT_EQ(order, (std::vector<std::int64_t>{1, 2, 0}));
 }
 
 TEST_F(ViewForward, AGradientIsOfTheOutputAndTheValuesThatAreNamed) {

@@ -19,6 +19,7 @@
 #include "limpid/view/compare.h"
 #include "limpid/view/data.h"
 #include "limpid/view/forward.h"
+#include "limpid/view/gradient.h"
 #include "limpid/view/whatif.h"
 #include "tests/view/trained.h"
 
@@ -101,6 +102,23 @@ TEST_F(ViewLanguage, TheLensIsOnTheLastTokens) {
         EXPECT_NEAR(few.probability, whole.probability, 1e-6);
       }
   }
+}
+
+TEST_F(ViewLanguage, TheLensHasTheEditsOfParameters) {
+  const auto guess = [&](const Subject& subject, std::int64_t lens) {
+    const Language l = language(*session_, {.subject = subject, .lens = lens});
+    const ShownBlock::Guess last = l.blocks.back().lens.back().front();
+    EXPECT_EQ(last.token.id, l.next.front().token.id);
+    EXPECT_NEAR(last.probability, l.next.front().probability, 1e-6);
+    return last.probability;
+  };
+  Subject edited = text("to be or");
+  const double before = guess(edited, 3);
+  edited.changes.push_back({.edit = parse_edit("%norm.weight *= -1")});
+  // Before the last block, an edit reaches the lens by the stream.
+  edited.changes.push_back({.edit = parse_edit("%0[7, 3] = 2")});
+  EXPECT_GT(std::abs(guess(edited, 3) - before), 1e-3);
+  EXPECT_NEAR(guess(edited, 8), guess(edited, 3), 1e-6);
 }
 
 TEST_F(ViewLanguage, ProbabilitiesAreThoseOfTheSampling) {
@@ -193,6 +211,41 @@ TEST_F(ViewLanguage, AnExampleIsItsTokens) {
   EXPECT_TRUE(shown.at("classes").is_null());
 }
 
+// It is padded with tokens that do not count.
+TEST_F(ViewLanguage, TheLastWindowEndsWithItsText) {
+  const auto data = session_->examples(*session_->model("r1"), session_->runs().data("r1"), "test");
+  const std::int64_t last = data->size() - 1, counted = data->counted(last);
+  ASSERT_LT(counted, 16);
+  const Subject subject{
+      .model = "r1",
+      .input = InputSpec{InputSpec::Example{.data = "", .part = "test", .index = last}}};
+  const Forward shown = forward(*session_, {.subject = subject});
+  const Tensor& all = shown.spoken.outputs.at(0).values.elements;
+  const Tensor logits = all.reshape({16, all.elements() / 16});
+  const auto probabilities = [&](std::int64_t row) {
+    return probabilities_of_last(Task::kNextToken, logits.rows(row, 1));
+  };
+  EXPECT_EQ(shown.spoken.probabilities, probabilities(counted - 1));
+  EXPECT_EQ(shown.spoken.chosen, shown.spoken.likeliest.at(0).first);
+  EXPECT_EQ(to_json(shown).at("answer").at("row").as_integer(), counted - 1);
+  ASSERT_TRUE(shown.example);
+  const std::vector<double>& targets = shown.example->target;
+  double loss = 0;
+  for (std::int64_t row = 0; row < counted; ++row) {
+    const auto target = static_cast<std::size_t>(targets.at(static_cast<std::size_t>(row)));
+    loss -= std::log(static_cast<double>(probabilities(row).at(target)));
+  }
+  loss /= static_cast<double>(counted);
+  const Gradients own = gradient(*session_, {.subject = subject});
+  EXPECT_NEAR(own.value.value, loss, 1e-5);
+  EXPECT_EQ(gradient(*session_, {.subject = subject, .target = targets}).value, own.value);
+  const std::string text =
+      show_examples(*session_, {.model = "r1", .part = "test", .first = last}).examples.at(0).text;
+  // The newline after it is a target alone.
+  EXPECT_EQ(text.size(), static_cast<std::size_t>(counted));
+  EXPECT_TRUE(std::string("to be or not to be that is the question").ends_with(text)) << text;
+}
+
 TEST_F(ViewLanguage, ATextIsShownAsItsTokens) {
   const Json said = Json::parse(answer(*session_, "tokens", R"({"model": "r1", "text": "to be"})"));
   EXPECT_EQ(said.at("context").as_integer(), 16);
@@ -211,6 +264,7 @@ TEST_F(ViewLanguage, AModelWithoutAttentionGoesOnForEver) {
   config.steps = 5;
   train::Run(config, {.folder = folder_ / "charlm"}).train();
   session_->runs().add(folder_ / "charlm");
+  EXPECT_EQ(show_examples(*session_, {.model = "r2"}).examples.at(0).text.size(), 6u);
   const Subject said{.model = "r2", .input = InputSpec{InputSpec::Text{"to be "}}};
   const Language l = language(*session_, {.subject = said});
   EXPECT_TRUE(l.blocks.empty());
@@ -221,6 +275,9 @@ TEST_F(ViewLanguage, AModelWithoutAttentionGoesOnForEver) {
   EXPECT_EQ(context_of(session_->model("r2")->model), 0);
   const Generated all = generate(*session_, {.model = "r2", .text = "to be ", .count = 40}, 0);
   EXPECT_EQ(all.added, 40u);
+  // For ever, but not in one answer.
+  EXPECT_EQ(generate(*session_, {.model = "r2", .text = "to", .count = 256}, 0).added, 256u);
+  EXPECT_THROW(generate(*session_, {.model = "r2", .text = "to", .count = 257}, 0), Error);
 }
 
 TEST_F(ViewLanguage, ATextsCommandHasItsPrompt) {
@@ -354,6 +411,14 @@ TEST_F(ViewUntrained, ARequestExplainsTheNeuronOfItsToken) {
     const Json said = asked(fmt::format(R"("row": {}, )", row));
     EXPECT_EQ(said.at("row").as_integer(), row);
     EXPECT_NE(said.at("z").dump(), asked("").at("z").dump()) << row;
+  }
+  // What a page opens next is a layer, and attention is none.
+  const Subject subject{id, InputSpec{InputSpec::Text{"abcd"}}};
+  const std::vector<std::string> layers = layers_of(session_.model(id)->model.function);
+  for (const std::string& layer : layers) {
+    const std::string source = neuron(session_, {.subject = subject, .layer = layer}).source;
+    EXPECT_TRUE(source.empty() || std::count(layers.begin(), layers.end(), source) == 1) << source;
+    EXPECT_TRUE(source.empty() || !layer.ends_with("o_proj")) << source;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "limpid/view/runs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -371,19 +372,88 @@ TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
   Runs& runs = session_->runs();
   EXPECT_THROW(runs.at("r0", 40), Error);
   train::TrainConfig longer = moons_config();
-  longer.epochs = 8;
+  longer.epochs = 10;
   {
-    train::Run run(longer, {.folder = folder_ / "moons"});
+    train::Run run(longer, {.folder = folder_ / "moons", .command = {"limpid"}});
     run.resume();
     run.step();
     run.interrupt();
+    // The checkpoint, as no earlier state is known.
+    const StepAgain own = runs.at("r0", 29);
+    EXPECT_EQ(own.from, 29);
+    EXPECT_EQ(own.verified, std::nullopt);
+    EXPECT_EQ(own.model->hash, hash_of_model(run.model()));
   }
+  EXPECT_EQ(runs.at("r0", 40).steps, 70);
   runs.act("r0", Runs::Action::kResume);
   wait_until_it_ends(runs, "r0");
-  EXPECT_EQ(runs.at("r0", 40).steps, 56);
+  const StepAgain last = runs.at("r0", 70);
+  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(last.verified, true);
   // More than are kept; the last one, which is asked for, is the closest to its neighbour.
-  for (std::int64_t step = 24; step <= 56; ++step) EXPECT_EQ(runs.at("r0", step).step, step);
-  EXPECT_EQ(runs.at("r0", 1).step, 1);
+  for (std::int64_t step = 29; step <= 70; ++step) EXPECT_EQ(runs.at("r0", step).step, step);
+  EXPECT_EQ(runs.at("r0", 30).step, 30);
+}
+
+// They had the learning rates of the old length.
+TEST_F(ViewRuns, TheStepsBeforeARunBecameLongerAreRefused) {
+  const auto refused = [&](Runs& runs, std::int64_t step) {
+    try {
+      runs.at("r0", step);
+      ADD_FAILURE() << step;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()),
+                fmt::format("step {}: the run r0 was made longer after step 28, expected a step "
+                            "from a later checkpoint on",
+                            step));
+    }
+  };
+  train::TrainConfig longer = moons_config();
+  longer.epochs = 8;
+  {
+    train::Run run(longer, {.folder = folder_ / "moons", .command = {"limpid"}});
+    run.resume();
+    // Here nothing was trained since, and the checkpoint is that of the shorter run.
+    EXPECT_EQ(session_->runs().at("r0", 28).verified, std::nullopt);
+    refused(session_->runs(), 27);
+    run.train();
+  }
+  Session later({.paths = {(folder_ / "moons").string()}});
+  for (const std::int64_t step : {0, 28, 55}) refused(later.runs(), step);
+  for (int again = 0; again < 2; ++again) {
+    const StepAgain last = later.runs().at("r0", 56);
+    EXPECT_EQ(last.model->hash, later.model("r0")->hash);
+    EXPECT_EQ(last.from, 56);
+    EXPECT_EQ(last.verified, std::nullopt);
+  }
+}
+
+TEST_F(ViewRuns, ARunThatWasResumedHasAllItsSteps) {
+  const train::RunOptions options{.folder = folder_ / "moons", .overwrite = true, .command = {"a"}};
+  {
+    train::Run run(moons_config(), options);
+    run.start();
+    for (int i = 0; i < 10; ++i) run.step();
+    run.interrupt();
+  }
+  train::Run run(moons_config(), options);
+  run.resume();
+  run.train();
+  EXPECT_EQ(session_->runs().at("r0", 5).step, 5);
+  EXPECT_EQ(session_->runs().at("r0", 28).verified, true);
+}
+
+TEST_F(ViewRuns, AConstantRateIsThatOfAnyLength) {
+  train::TrainConfig config = moons_config();
+  config.schedule = "constant";
+  train::Run(config, {.folder = folder_ / "constant"}).train();
+  config.epochs = 6;
+  train::Run run(config, {.folder = folder_ / "constant", .command = {"limpid"}});
+  run.resume();
+  run.train();
+  const std::string id = session_->runs().add(folder_ / "constant");
+  EXPECT_EQ(session_->runs().at(id, 42).verified, true);
+  EXPECT_EQ(session_->runs().at(id, 10).step, 10);
 }
 
 // A disk may be full.

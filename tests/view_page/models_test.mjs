@@ -566,6 +566,33 @@ const failed = await paths({
     await file.setInputFiles({ name: 'later.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
     await until(async () => assert.equal(await page.locator('main h1').textContent(), 'Graph'));
   },
+  'numbers of an f64 model, of names that are quoted': async () => {
+    const text = 'function double(%"0.scale": f64[2], %"the x": f64[2]) {\n  %0 = multiply(%"the x", %"0.scale") : f64[2]\n  return y = %0\n}\n';
+    const head = Buffer.from(JSON.stringify({ __metadata__: { 'limpid.format': '1', 'limpid.function': text }, '0.scale': { dtype: 'F64', shape: [2], data_offsets: [0, 16] } }));
+    const size = Buffer.alloc(8);
+    size.writeBigUInt64LE(BigInt(head.length));
+    const buffer = Buffer.concat([size, head, Buffer.from(new Float64Array([3, 5]).buffer)]);
+    await page.to('forward?model=m0&index=3');
+    await page.locator('header input[type=file]').setInputFiles({ name: 'double.safetensors', mimeType: '', buffer });
+    await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /double/));
+    await page.getByRole('link', { name: 'What if' }).click();
+    const first = page.getByRole('spinbutton', { name: 'input 0, exactly' });
+    await first.fill('0.1');
+    await first.press('Enter');
+    await until(async () => assert.equal(param('values'), '0.1,0'), 'the input');
+    // The parameter has the name by which it is edited.
+    await page.getByRole('textbox', { name: 'Indices' }).fill('1');
+    await page.getByRole('button', { name: 'Edit this weight' }).click();
+    const now = page.locator('.editor [data-number=now]');
+    await until(async () => assert.equal(await now.textContent(), '= 5'), 'the weight');
+    await page.getByRole('spinbutton', { name: 'Value' }).fill('0.3');
+    await page.getByRole('button', { name: 'Set', exact: true }).click();
+    await until(async () => assert.equal(await now.textContent(), '= 0.3'), 'the edited weight');
+    await page.getByRole('slider', { name: 'Times' }).fill('0.7');
+    await page.getByRole('button', { name: 'Scale' }).click();
+    await until(async () => assert.deepEqual(JSON.parse(param('edits')), [{ at: '%"0.scale"', index: [1], set: 0.3 }, { at: '%"0.scale"', index: [1], scale: 0.7 }]), 'the edits');
+    await page.getByRole('button', { name: 'Close double.safetensors' }).click();
+  },
   'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
 });
 await browser.close();

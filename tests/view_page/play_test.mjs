@@ -414,6 +414,15 @@ const failed = await paths({
     await until(async () => assert.equal(await page.locator('.field select option').first().textContent(), `next token ${seen(next[0].text)}`));
     await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), next[0].logit), 'the logit of the last token');
   },
+  'backward: the next token after the last window of a text': async () => {
+    await page.to('backward?model=r0&from=data&index=0');
+    await page.getByRole('button', { name: 'Previous example' }).click();
+    await until(async () => assert.notEqual(new URLSearchParams(page.url().split('?').at(-1)).get('index'), '0'), 'the last window');
+    const index = new URLSearchParams(page.url().split('?').at(-1)).get('index');
+    const { prediction, logits } = limpidJson('run', 'gpt', '--data', 'text:text.txt', '--index', index).answers[0];
+    await page.to(`backward?model=r0&from=data&index=${index}&of=${prediction}`);
+    await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), logits[prediction]), 'its logit');
+  },
   'what if: a unit in every row of a text': async () => {
     await page.to(`whatif?model=r0&text=${encodeURIComponent(PROMPT)}&all=1`);
     const layer = page.locator('.layer', { has: page.getByRole('heading', { name: 'layers.0.mlp.up_proj', exact: true }) });

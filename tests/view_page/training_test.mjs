@@ -248,6 +248,10 @@ const failed = await paths({
     assert.deepEqual((await numbers()).map(([decimal]) => Number(decimal)), [first.loss, lossOf('b', first.step)]);
     await page.getByRole('checkbox', { name: /^compute the steps again/ }).check();
     await until(async () => assert.match(await page.locator('.verdict').first().textContent(), /^They first differ at step 1: layers\.0\..*\.$/), 'the first update');
+    // A name is shown as it is.
+    await page.route('**/api/compare/runs', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), what: 'embed_tokens.weight' } }), { times: 1 });
+    await page.to('compare?what=runs&ra=r1&rb=r0');
+    await verdict(`They first differ at step ${first.step}: embed_tokens.weight.`);
   },
   'the report of a run': async () => {
     await page.to('training?runs=r0');

@@ -117,6 +117,7 @@ const failed = await paths({
     assert.deepEqual([0.1, 1 / 3, 24 / 255].map(f32), ['0.1', '0.33333334', '0.09411765']);
     assert.deepEqual([NaN, Infinity, -Infinity].map(numbers.exact), ['nan', 'inf', '-inf']);
     assert.deepEqual(['9007199254740993', '-9007199254740993', '9007199254740991', '-1', '1e300', '0.1', 'moons', ''].map(numbers.isRounded), [true, true, false, false, false, false, false, false]);
+    assert.deepEqual(['f32', 'f64', 'bf16', undefined].map((dtype) => numbers.rounded(0.1, dtype)), [Math.fround(0.1), 0.1, 0.1, 0.1]);
     assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
   },
   'sizes, shares, shapes and tokens': () => {

@@ -49,15 +49,16 @@ export function BackwardView() {
   const possible = of !== undefined && (choices.some(([value]) => value === of) || (/^\d+$/.test(of) && Number(of) < outputs));
   const what = possible ? of : (losses.find(([value]) => value === 'loss')?.[0] ?? choices[losses.length]?.[0] ?? '0');
   const asked = info.task === 'next_token' && forward === undefined ? undefined : what;
-  const rowsBefore = (forward?.answer.outputs[0]?.values.shape ?? []).slice(0, -1).reduce((a, b) => a * b, 1) - 1;
+  const lastRow = (forward?.answer.outputs[0]?.values.shape ?? []).slice(0, -1).reduce((a, b) => a * b, 1) - 1;
+  const row = forward?.answer.row ?? lastRow;
   const [answer, setAnswer] = useState<GradientAnswer | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
 
   const target = (): GradientRequest['of'] => {
     if (what === 'loss') return { loss: { target: null } };
     if (what.startsWith('loss:')) return { loss: { target: Number(what.slice(5)) } };
-    // An output of several rows, one for each token: of the last one.
-    return { output: (info.task === 'next_token' ? Math.max(rowsBefore, 0) * outputs : 0) + (Number(what) || 0) };
+    // An output of several rows, one for each token: of the one that predicts the next token.
+    return { output: (info.task === 'next_token' ? Math.max(row, 0) * outputs : 0) + (Number(what) || 0) };
   };
   const stream = useStream(
     (q: InputSpec) => ask('gradient', { model: info.id, input: q, edits: edits.peek(), of: target(), values: 4096 }),
@@ -69,9 +70,9 @@ export function BackwardView() {
   );
   useEffect(() => {
     if (asked !== undefined) stream(input);
-  }, [input, asked, rowsBefore, edits.value, info.id]);
+  }, [input, asked, row, edits.value, info.id]);
 
-  const isInput = (value: string): boolean => info.inputs.some((x) => value === `%${x.name}`);
+  const isInput = (value: string): boolean => info.inputs.some((x) => value === x.value);
   const rows = (answer?.rows ?? []).filter((r) => showParams === '1' || r.node >= 0 || isInput(r.value));
   const step = Math.min(Math.max(Number(at ?? -1), -1), rows.length - 1);
   const inputRow = answer?.rows.find((r) => isInput(r.value));

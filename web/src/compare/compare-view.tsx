@@ -221,7 +221,7 @@ function Runs() {
         <>
           <p class="verdict" role="status">
             {answer.first_step !== null
-              ? `They first differ at step ${count(answer.first_step)}: ${answer.what.replace('_', ' ')}.`
+              ? `They first differ at step ${count(answer.first_step)}: ${answer.what === 'gradient_norm' ? 'gradient norm' : answer.what}.`
               : recompute === '1'
                 ? 'Bit-identical after every step.'
                 : answer.compared

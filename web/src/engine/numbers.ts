@@ -22,6 +22,9 @@ export function shortest(x: number): number {
   return Number(x.toPrecision(9));
 }
 
+/** A number as an element of a dtype, where that has fewer digits than JavaScript's numbers. */
+export const rounded = (x: number, dtype: string | undefined): number => (dtype === 'f32' ? Math.fround(x) : x);
+
 /** All digits, as the tool prints them: 0.0001 and 1e-05. */
 export function exact(x: Num): string {
   if (typeof x !== 'number') return x;

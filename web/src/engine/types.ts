@@ -53,7 +53,7 @@ export interface ModelInfo {
   kind: 'model' | 'tensors' | 'data';   // tensors: names and values without a function; data: an .npz to step through
   origin: 'named' | 'dropped' | 'run' | 'step' | 'playground';
   parameters: number; bytes: number; ops: number;
-  inputs: NamedType[];            // the data, of one example
+  inputs: InputType[];            // the data, of one example
   outputs: NamedType[];
   task: 'classification' | 'multilabel' | 'regression' | 'next_token' | null;
   picture: { height: number; width: number } | null;   // where the input is a square picture
@@ -66,6 +66,7 @@ export interface ModelInfo {
   hash: string;                   // of the parameters
 }
 export interface NamedType extends TensorType { name: string }
+export interface InputType extends NamedType { value: string }   // "%x"
 export interface RunInfo {
   id: string; name: string; path: string;
   state: 'running' | 'paused' | 'finished' | 'stopped' | 'elsewhere';  // elsewhere: a log without an end that this process does not write
@@ -153,6 +154,7 @@ export interface Answer {
   outputs: { name: string; values: Values }[];
   class?: number; probabilities?: Num[];          // of a classification, of the last token
   label?: string;
+  row?: number;                                    // of the output: the one that predicts the class
   likeliest?: { class: number; label: string }[];  // for the next token: the most probable ones
 }
 export interface ExampleInfo { target: Num[] | null; label: string | null; size: number }  // size: examples of the part
@@ -249,7 +251,7 @@ export interface RunConfigKeys { keys: { path: string; help: string; otherwise: 
 export interface RunStepRequest { run: string; step: number }
 export interface RunStepAnswer {
   model: ModelInfo; step: number; steps: number; from: number;         // recomputed from that step on
-  hash: string; loss: Num | null; verified: boolean | null;            // bits equal those of a checkpoint there; null: there is none
+  hash: string; loss: Num | null; verified: boolean | null;            // bits equal those of a checkpoint there; null: there is none, or the step is read from it
   seconds: number;
 }
 

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { ask } from '../engine/client';
-import { brief, count, exact, toNumber } from '../engine/numbers';
+import { brief, count, exact, rounded, toNumber } from '../engine/numbers';
 import type { ExampleInfo, InputSpec, ModelInfo, Num } from '../engine/types';
 import { route, setParams } from '../state/route';
 import { firstText, inputSize, inputSpec, notANumber, parseNumbers, setText, source, sources } from '../state/subject';
@@ -165,7 +165,7 @@ function FromNumbers({ info, onLive }: InputPanelProps) {
         const [low, high] = ranges[i]!;
         const name = info.features?.[i] ?? `input ${i}`;
         const v = toNumber(values[i] ?? 0);
-        const change = (x: number): void => set(values.map((old, k) => (k === i ? Math.fround(x) : old)));
+        const change = (x: number): void => set(values.map((old, k) => (k === i ? rounded(x, info.inputs[0]?.dtype) : old)));
         return (
           <div key={i} class="slider-row">
             <Slider

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 import { ask, sentence } from '../engine/client';
-import { brief, count, elements, exact, toNumber } from '../engine/numbers';
+import { brief, count, elements, exact, rounded, toNumber } from '../engine/numbers';
 import type { Edit, EditText, ForwardAnswer, InputSpec, TraceRow } from '../engine/types';
 import { AnswerPanel } from '../forward/answer';
 import { InputPanel } from '../forward/input-panel';
@@ -30,10 +30,11 @@ export function editText(e: Edit): string {
 }
 
 /** Whether a value's name is that of a parameter of the shown model. */
-const isParameter = (at: string): boolean => !/^%\d+$/.test(at) && !model.value?.inputs.some((x) => at === `%${x.name}`);
+const isParameter = (at: string): boolean => !/^%\d+$/.test(at) && !model.value?.inputs.some((x) => at === x.value);
 
 interface Place {
   at: string;
+  dtype: string;
   shape: number[];
   element: number;
   now: number;
@@ -84,7 +85,7 @@ function Editor({ place: p, now, onEdit, onClose }: { place: Place; now: number;
           class="row"
           onSubmit={(e) => {
             e.preventDefault();
-            if (value.trim() !== '') put({ set: Math.fround(Number(value)) });
+            if (value.trim() !== '') put({ set: rounded(Number(value), p.dtype) });
           }}
         >
           <input type="number" step="any" required aria-label="Value" value={value} onInput={(e) => setValue(e.currentTarget.value)} />
@@ -97,7 +98,7 @@ function Editor({ place: p, now, onEdit, onClose }: { place: Place; now: number;
           <div class="grow">
             <Slider label="Times" value={factor} min={-4} max={4} step={0.1} onInput={setFactor} />
           </div>
-          <button onClick={() => put({ scale: Math.fround(factor) })}>Scale</button>
+          <button onClick={() => put({ scale: rounded(factor, p.dtype) })}>Scale</button>
         </div>
         <div class="row">
           <div class="grow">
@@ -140,7 +141,7 @@ function WeightPicker({ onPick }: { onPick: (p: Place) => void }) {
     try {
       const got = await ask('tensor', { model: info.id, value: p.value, box: { first: full, count: p.shape.map(() => 1) } });
       const element = p.shape.reduce((sum, n, d) => sum * n + full[d]!, 0);
-      onPick({ at: p.value, shape: p.shape, element, now: toNumber(got.values.values?.[0] ?? 0) });
+      onPick({ at: p.value, dtype: p.dtype, shape: p.shape, element, now: toNumber(got.values.values?.[0] ?? 0) });
     } catch (e) {
       tell(sentence(e));
     }
@@ -242,7 +243,7 @@ export function WhatIfView() {
   const pick = (r: TraceRow) => (element: number) => {
     const source = after?.rows.find((o) => o.value === r.value)?.values;
     const now = source ? elements(source)[element] : undefined;
-    setChosen({ at: r.value, shape: r.shape, element, now: now ?? 0 });
+    setChosen({ at: r.value, dtype: r.dtype, shape: r.shape, element, now: now ?? 0 });
   };
   return (
     <>
