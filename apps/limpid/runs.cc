@@ -81,8 +81,9 @@ RunFacts facts_of(const fs::path& run, const fs::path& below) {
   RunFacts facts;
   facts.name = run == below ? "." : run.lexically_relative(below).string();
   facts.data = config.data.value_or(log.run.data.name);
-  facts.model =
-      config.layers && (config.model != "gpt" || config.heads) ? network_text(config) : "";
+  const bool complete = config.layers && !config.layers->empty() &&
+                        (config.model != "gpt" || (config.heads && config.width));
+  facts.model = complete ? network_text(config) : "";
   facts.state = state_of(log);
   facts.step = log.steps_done();
   facts.written = written_at(file);

@@ -58,6 +58,7 @@ class Banding {
   // Rows of a band before a batch of products, when several of them belong to each product.
   std::size_t rows_with(const Band& band, const Step& step) const {
     if (!step.root || !step.root->is_batch() || band.rows % rows_of(step) != 0) return band.rows;
+    if (band.rows == rows_of(step)) return band.rows;  // not to look through a long band once more
     const auto first = plan_.steps.begin() + static_cast<std::ptrdiff_t>(band.first);
     const bool all = std::all_of(first, first + static_cast<std::ptrdiff_t>(band.count),
                                  [&](const Step& s) { return takes_rows(s, rows_of(step)); });

@@ -15,13 +15,16 @@ class Beside {
     for (const Band& band : plan_.bands) {
       std::size_t first = band.first;  // of the steps that run at the same time
       for (std::size_t i = band.first + 1; i < band.first + band.count; ++i) {
-        plan_.steps[i].beside = stands_beside(first, i);
+        plan_.steps[i].beside = i - first < kMost && stands_beside(first, i);
         if (!plan_.steps[i].beside) first = i;
       }
     }
   }
 
  private:
+  // Of the steps that run at the same time: each is compared with all others.
+  static constexpr std::size_t kMost = 16;
+
   std::optional<Root::Columns> cut_by_columns(std::size_t i) const {
     const auto& root = plan_.steps[i].root;
     return root ? root->cut_by_columns(*plan_.kernels) : std::nullopt;

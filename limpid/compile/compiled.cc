@@ -42,15 +42,17 @@ class Ready {
 
 struct Plans::Signature {
   explicit Signature(const Arguments& arguments)
-      : names(arguments.names.begin(), arguments.names.end()) {
+      : form(arguments.form), names(arguments.names.begin(), arguments.names.end()) {
     for (const Tensor& t : arguments.tensors) types.push_back(t.type());
   }
   bool operator==(const Arguments& arguments) const {
-    return std::equal(names.begin(), names.end(), arguments.names.begin(), arguments.names.end()) &&
+    return form == arguments.form &&
+           std::equal(names.begin(), names.end(), arguments.names.begin(), arguments.names.end()) &&
            std::equal(types.begin(), types.end(), arguments.tensors.begin(),
                       [](const Type& type, const Tensor& t) { return type == t.type(); });
   }
 
+  std::string form;
   std::vector<std::string> names;
   std::vector<Type> types;
 };

@@ -47,13 +47,18 @@ constexpr void explain_call() {
 struct Arguments {
   std::vector<Tensor> tensors;
   std::vector<std::string_view> names;  // "" outside of a group
+  std::string form;                     // a dot for each tensor, in braces of its groups and tuples
 
   void add(const Params& group) {
+    form += '{';
     for (const auto& [name, tensor] : group) add(tensor, name);
+    form += '}';
   }
   template <class... Parts>
   void add(const std::tuple<Parts...>& parts) {
+    form += '(';
     std::apply([&](const auto&... each) { (add(each), ...); }, parts);
+    form += ')';
   }
   template <class One>
   void add(const One& one) {
@@ -62,6 +67,7 @@ struct Arguments {
   void add(Tensor tensor, std::string_view name) {
     tensors.push_back(std::move(tensor));
     names.push_back(name);
+    form += '.';
   }
 };
 
@@ -71,7 +77,7 @@ struct Traced {
   std::any result;  // the return value of the code: the structure and names of its results
 };
 
-// The most recently used plans: one for each combination of names and types.
+// The most recently used plans: one for each combination of forms, names and types.
 class Plans {
  public:
   explicit Plans(ThreadPool* pool);
@@ -99,9 +105,9 @@ class Plans {
 }  // namespace detail
 
 // The result of compile(code). The first call with a new combination of arguments (their number,
-// names or types) traces and compiles the code, which takes milliseconds. Later calls find the plan
-// by comparing names and types. The 64 most recently used plans are kept, each with its workspace
-// (Executable::workspace_bytes).
+// groups, names or types) traces and compiles the code, which takes milliseconds. Later calls find
+// the plan by comparing names and types. The 64 most recently used plans are kept, each with its
+// workspace (Executable::workspace_bytes).
 //
 // If all groups of a call are the same objects as in the previous call, as with a trained model, a
 // second plan is compiled with these groups as constants: it packs the weights once, and keeps the

@@ -84,6 +84,8 @@ TableSchema schema_of(const TableSource& source, const TableOptions& options) {
   check_targets(source, schema.task);
   for (const CsvColumn* column : source.features) {
     check_category_count(source, column->name, column->categories.size());
+    if (column->categorical && column->categories.empty())
+      source.report.broken("column {} has no value in any row", in_quotes(column->name));
     schema.features.push_back({column->name, column->categorical, column->categories});
   }
   for (const CsvColumn* column : source.targets) {

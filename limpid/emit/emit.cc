@@ -234,7 +234,7 @@ class Writer {
 
 std::string emit_cpp(const Function& function, const Params& params, const EmitOptions& options) {
   const DefaultFloatMode mode;
-  if (!emit::is_identifier(options.namespace_name))
+  if (!emit::is_namespace(options.namespace_name))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("emit of '{}': '{}' is not a valid name of a C++ namespace",
                             function.name(), options.namespace_name));

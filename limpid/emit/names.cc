@@ -135,6 +135,35 @@ bool is_identifier(std::string_view name) {
          std::find(std::begin(kKeywords), std::end(kKeywords), name) == std::end(kKeywords);
 }
 
+bool is_namespace(std::string_view name) {
+  // Of <cmath>, <cstring> and <cstdlib>, also as glibc has them.
+  constexpr std::string_view kFunctions[] = {
+      "abort",     "abs",        "acos",      "acosh",    "asin",     "asinh",       "atan",
+      "atan2",     "atanh",      "atexit",    "atof",     "atoi",     "atol",        "atoll",
+      "basename",  "bcmp",       "bcopy",     "bsearch",  "bzero",    "calloc",      "cbrt",
+      "ceil",      "copysign",   "cos",       "cosh",     "div",      "drand48",     "drem",
+      "erf",       "erfc",       "exit",      "exp",      "exp10",    "exp2",        "expm1",
+      "fabs",      "fdim",       "ffs",       "finite",   "floor",    "fma",         "fmax",
+      "fmin",      "fmod",       "free",      "frexp",    "gamma",    "getenv",      "hypot",
+      "ilogb",     "index",      "j0",        "j1",       "jn",       "labs",        "ldexp",
+      "ldiv",      "lgamma",     "llabs",     "lldiv",    "llrint",   "llround",     "log",
+      "log10",     "log1p",      "log2",      "logb",     "lrint",    "lround",      "main",
+      "malloc",    "memccpy",    "memchr",    "memcmp",   "memcpy",   "memmem",      "memmove",
+      "memset",    "mkdtemp",    "mkstemp",   "mktemp",   "modf",     "nan",         "nearbyint",
+      "nextafter", "nexttoward", "pow",       "putenv",   "qsort",    "rand",        "random",
+      "realloc",   "realpath",   "remainder", "remquo",   "rindex",   "rint",        "round",
+      "roundeven", "scalb",      "scalbln",   "scalbn",   "setenv",   "significand", "sin",
+      "sincos",    "sinh",       "sqrt",      "srand",    "srandom",  "stpcpy",      "strcat",
+      "strchr",    "strcmp",     "strcoll",   "strcpy",   "strcspn",  "strdup",      "strerror",
+      "strlen",    "strncat",    "strncmp",   "strncpy",  "strpbrk",  "strrchr",     "strsep",
+      "strsignal", "strspn",     "strstr",    "strtod",   "strtof",   "strtok",      "strtol",
+      "strtold",   "strtoll",    "strtoul",   "strtoull", "strxfrm",  "swab",        "system",
+      "tan",       "tanh",       "tgamma",    "trunc",    "unsetenv", "y0",          "y1",
+      "yn"};
+  return is_identifier(name) &&
+         std::find(std::begin(kFunctions), std::end(kFunctions), name) == std::end(kFunctions);
+}
+
 std::string Names::unique(std::string_view wish, std::string_view fallback) {
   std::string name;
   for (const char c : wish)
@@ -145,8 +174,8 @@ std::string Names::unique(std::string_view wish, std::string_view fallback) {
   if (!is_identifier(name)) name = std::string(fallback) + name;
   if (!is_identifier(name)) name = fallback;
   std::string tried = name;
-  for (int i = 2; !taken_.insert(tried).second; ++i)
-    tried = name + (name.back() == '_' ? "" : "_") + std::to_string(i);
+  for (int& last = last_.try_emplace(name, 1).first->second; !taken_.insert(tried).second;)
+    tried = name + (name.back() == '_' ? "" : "_") + std::to_string(++last);
   return tried;
 }
 

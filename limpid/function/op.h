@@ -119,7 +119,7 @@ enum class KernelKind : std::uint8_t {
   kNone,
   kElement,     // element-wise: `element`
   kCast,        // element-wise; the dtypes choose the element
-  kConstant,    // element-wise if all elements are equal
+  kConstant,    // element-wise
   kRandomBits,  // element-wise, from a scalar key
   kBroadcast,   // element-wise reads of a smaller tensor
   kReshape,     // no work

@@ -32,12 +32,12 @@ std::vector<std::uint64_t> hashes_of_numbers(std::span<const std::span<const Ten
 // The hash of the function's text and the parameters.
 std::uint64_t hash_of_model(const Model& model);
 
-// Hashes of every elementary function on a sample of all floats, and of every op's examples and
-// their gradients. f64 examples are left out, as f64 elementary functions are those of the C
-// library.
+// Hashes of every elementary function that has a kernel on a sample of all floats, and of every
+// op's examples and their gradients. f64 examples are left out, as f64 elementary functions are
+// those of the C library.
 std::vector<HashLine> op_hashes(kernels::Isa isa);
 
-// The ops that take one tensor and nothing else, and compute each element from one.
+// The ops that take one tensor and nothing else, and compute each element from one by a kernel.
 std::vector<const Op*> elementary_functions();
 
 // The hash of an elementary function at the floats whose bits are in [begin, end), in that order;

@@ -212,7 +212,7 @@ std::string to_html(const Chart& chart) {
   text += fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight,
                       escaped(chart.title));
   text += grid_of(chart, x, y);
-  if (chart.y_marker)
+  if (chart.y_marker && shown(chart, {0, *chart.y_marker}))
     text += fmt::format(
         "<line class=\"marker\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"><title>{3}"
         "</title></line>",

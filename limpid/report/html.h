@@ -8,8 +8,8 @@
 
 namespace limpid::report {
 
-// Escapes text for an element or a quoted attribute. Control characters and invalid UTF-8 become
-// U+FFFD.
+// Escapes text for an element or a quoted attribute. ASCII's control characters and invalid UTF-8
+// become U+FFFD.
 std::string escaped(std::string_view text);
 
 // A greyscale image as "data:image/png;base64,...": rows of `width` pixels, 0 is black, 255 white.

@@ -146,7 +146,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill<std::int64_t>(c.patience, 0);
   fill<std::string>(c.metric, "loss");
   fill(c.min_delta, 0.0);
-  if (*c.min_delta > 0 && *c.patience == 0)
+  // Whoever says 0 has the run go on without early stopping.
+  if (*c.min_delta > 0 && !config.patience)
     refuse("early_stopping.min_delta", "expected early_stopping.patience (--patience) with it");
   fill(c.check_finite, false);
   fill(c.log_shards, false);

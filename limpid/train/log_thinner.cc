@@ -47,7 +47,7 @@ bool LogThinner::keeps(const Event& event, std::int64_t best_epoch) const {
   if (const auto* step = std::get_if<StepEvent>(&event))
     return step->step == 1 || steps_.admits(step->step);
   if (const auto* epoch = std::get_if<EpochEvent>(&event))
-    return epochs_.admits(epoch->epoch) || epoch->epoch == best_epoch;
+    return epochs_.admits(epoch->epoch) || epoch->epoch == best_epoch || epoch->epoch == final_;
   if (const auto* probe = std::get_if<ProbeEvent>(&event)) return probes_.admits(probe->step);
   if (const auto* sample = std::get_if<SampleEvent>(&event)) return samples_.admits(sample->step);
   return true;
@@ -80,6 +80,11 @@ std::optional<EpochEvent> LogThinner::take_best() {
   return std::exchange(best_, std::nullopt);
 }
 
+std::optional<EpochEvent> LogThinner::take_last() {
+  if (last_) final_ = last_->epoch;
+  return std::exchange(last_, std::nullopt);
+}
+
 bool LogThinner::has_grown() { return std::exchange(grown_, false); }
 
 void LogThinner::thin(RunLog& log) {
@@ -101,6 +106,8 @@ std::string LogThinner::thin(std::string_view text, const std::string& source) {
   RunLog kept = log;
   thin(kept);
   const std::int64_t best = best_of(log.epochs);
+  // The log of a run that ended has its last epoch, whatever the number.
+  if (!last_ && !log.epochs.empty() && !keeps(log.epochs.back(), best)) last_ = log.epochs.back();
   return lines_where(text, source, [&](const Event& event) { return keeps(event, best); });
 }
 

@@ -39,12 +39,15 @@ class LogThinner {
   // The best epoch if admit() left it out, to write it to the log before a checkpoint: a run that
   // resumes from there must have it. admit() then no longer returns it.
   std::optional<EpochEvent> take_best();
+  // The last epoch if admit() left it out, to write it to the log of a run that has ended.
+  std::optional<EpochEvent> take_last();
   // Whether a distance, or the number of epochs of take_best(), has grown too large since the last
   // call. If so, thin the log before writing more.
   bool has_grown();
 
   // Removes from a log the events that this thinner would not admit now. `text` is the text of a
-  // log file; throws kFormat as parse_run_log does.
+  // log file; throws kFormat as parse_run_log does. If its last epoch is removed, it counts as left
+  // out by admit().
   void thin(RunLog& log);
   std::string thin(std::string_view text, const std::string& source);
 
@@ -61,6 +64,7 @@ class LogThinner {
   Kind steps_, epochs_, probes_, samples_;
   bool grown_ = false;
   std::int64_t taken_ = 0;                 // by take_best() since the log was thinned
+  std::int64_t final_ = 0;                 // epoch of take_last()
   std::optional<EpochEvent> best_, last_;  // since the last epoch in the log
 };
 

@@ -16,12 +16,15 @@ int bits_of(std::int64_t vocabulary) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(vocabulary - 1))));
 }
 
-// Calls use(run) for each token from the one at `first` on, in order; the run ends with that token
-// and has `length` tokens, or fewer at the beginning of the text.
+// Counting more would take as much memory as a text has n-grams, some 200 bytes for each.
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 22;
+
+// Calls use(run) for each token from the one at `first` to the one before `all`, in order; the run
+// ends with that token and has `length` tokens, or fewer at the beginning of the text.
 template <class Use>
-void for_each_run(const Tensor& tokens, std::int64_t first, std::int64_t length, const Use& use) {
+void for_each_run(const Tensor& tokens, std::int64_t first, std::int64_t all, std::int64_t length,
+                  const Use& use) {
   constexpr std::int64_t kBlock = 65536;
-  const std::int64_t all = tokens.shape()[0];
   std::vector<std::int32_t> block;
   for (std::int64_t begin = first; begin < all; begin += kBlock) {
     const std::int64_t end = std::min(begin + kBlock, all);
@@ -58,11 +61,12 @@ NGram::NGram(const Tensor& tokens, std::int64_t vocabulary, int order) : vocabul
   for (std::int64_t n = 1; n <= order; ++n) {
     auto& counts = counts_.emplace_back();
     auto& contexts = contexts_.emplace_back();
-    for_each_run(tokens, n - 1, n, [&](std::span<const std::int32_t> gram) {
-      Context& context = contexts[packed(gram.first(gram.size() - 1))];
-      ++context.count;
-      context.followers += counts[packed(gram)]++ == 0;
-    });
+    for_each_run(tokens, n - 1, std::min(tokens.shape()[0], kMostTokens), n,
+                 [&](std::span<const std::int32_t> gram) {
+                   Context& context = contexts[packed(gram.first(gram.size() - 1))];
+                   ++context.count;
+                   context.followers += counts[packed(gram)]++ == 0;
+                 });
   }
 }
 
@@ -104,7 +108,7 @@ double NGram::loss(const Tensor& tokens, std::int64_t skipped) const {
         fmt::format("n-gram: expected tokens to score, got {} tokens of which {} are skipped", size,
                     skipped));
   double sum = 0;
-  for_each_run(tokens, skipped, order(), [&](std::span<const std::int32_t> run) {
+  for_each_run(tokens, skipped, size, order(), [&](std::span<const std::int32_t> run) {
     sum -= arithmetic::log(probability(run.first(run.size() - 1), run.back()));
   });
   return sum / static_cast<double>(size - skipped);

@@ -55,8 +55,8 @@ class NGram {
 };
 
 // The baseline on a text: "ngram_perplexity" and "ngram_bits_per_token" on the targets of the test
-// set, for an NGram of the training set of order order_for(vocabulary). Throws kInvalidArgument
-// unless both sets are windows of a text.
+// set, for an NGram of the training set of order order_for(vocabulary), of which it counts the
+// first 2^22 tokens. Throws kInvalidArgument unless both sets are windows of a text.
 Numbers ngram_metrics(const Split& text);
 
 }  // namespace limpid::train

@@ -181,11 +181,14 @@ class Run::Impl {
   void begin();
   void go_on();
   void check_run(const Checkpoint& checkpoint);
+  // The configuration of the run in the folder, as its log has it.
+  TrainConfig logged_config() const;
   void begin_again();
-  void go_on_in_folder();
+  void go_on_in_folder(std::string_view log);
   void add_to_log(const Event& event);
   void write(const Event& event);
-  // Writes the best epoch that the log would have only later: a kill must not lose it.
+  // Writes the epochs that the log would have only later, the best one and that with which the
+  // training ended: a kill must not lose them.
   void write_best();
   // `always`: the log has the event, whatever its step.
   void tell(const Event& event, bool always = false);
@@ -196,7 +199,7 @@ class Run::Impl {
   void end_epoch(const EpochEvent& epoch);
   bool wants_checkpoint(std::uint32_t wishes) const;
   void checkpoint();
-  [[noreturn]] void fail(const StepEvent& step);
+  [[noreturn]] void fail();
 
   Stage stage_ = Stage::kNew;
   ProbeTimes probe_times_;
@@ -210,6 +213,7 @@ class Run::Impl {
   // Configurations of the runs beside this one, read once: there may be many of them.
   std::optional<std::vector<Json>> earlier_;
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
+  StepEvent failed_;                      // the step that was not finite
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
 };
@@ -246,6 +250,10 @@ void Run::Impl::compare_ranks() {
 
 void Run::Impl::start() {
   expect(Stage::kNew, "start()");
+  if (trainer_.steps_done() > 0)
+    refuse_run(fmt::format(
+        "train: start() of a run whose resume() failed after step {}, expected one at step 0",
+        trainer_.steps_done()));
   compare_ranks();
   begin_locked([this] { begin(); });
 }
@@ -294,6 +302,9 @@ void Run::Impl::go_on() {
   } else if (starts) {
     return begin_again();
   }
+  std::string log;  // read first: where it is broken, the trainer stays as it was
+  if (folder_)
+    log = log_until(read_text(folder_->log()), checkpoint->state.step, folder_->log().string());
   if (checkpoint) {
     if (checkpoint->state.step > trainer_.steps())
       refuse_run(fmt::format("train: expected at least {} steps, as many as are done, got {}",
@@ -301,13 +312,13 @@ void Run::Impl::go_on() {
     trainer_.restore(checkpoint->state);
   }
   if (folder_)
-    go_on_in_folder();
+    go_on_in_folder(log);
   else
     log_.end.reset();
-  stage_ = Stage::kUnderWay;
   ResumeEvent event{trainer_.steps_done(), extension_};
   if (!extension_.empty()) event.config = to_json(setup_.config);
   tell(event);
+  stage_ = Stage::kUnderWay;
 }
 
 // It was not this call that began the run.
@@ -318,14 +329,14 @@ void Run::Impl::begin_again() {
   begin();
 }
 
-void Run::Impl::go_on_in_folder() {
+void Run::Impl::go_on_in_folder(std::string_view log) {
   folder_->tidy();
   if (!extension_.empty()) folder_->write_config(setup_.config);
   const std::string source = folder_->log().string();
-  const std::string kept =
-      thinner_.thin(log_until(read_text(folder_->log()), trainer_.steps_done(), source), source);
+  const std::string kept = thinner_.thin(log, source);
   log_ = parse_run_log(kept, source);
   file_ = std::make_unique<LogFile>(folder_->log(), kept);
+  write_best();
 }
 
 // A run may become longer or shorter; everything else of its configuration stays.
@@ -337,8 +348,18 @@ void Run::Impl::check_run(const Checkpoint& checkpoint) {
     refuse_run(
         fmt::format("{}: the checkpoint has another configuration or other data than the run",
                     in_quotes(source)));
-  // A run that was killed before its next checkpoint is of the new length already.
-  if (to_text(folder_->read_config()) != to_text(setup_.config)) extension_ = options_.command;
+  // A run that was killed before its next checkpoint is of the new length already, but only if its
+  // log says so.
+  if (to_text(logged_config()) != to_text(setup_.config)) extension_ = options_.command;
+}
+
+TrainConfig Run::Impl::logged_config() const {
+  const RunLog log = parse_run_log(folder_->log());
+  const auto last = std::find_if(log.resumes.rbegin(), log.resumes.rend(),
+                                 [](const ResumeEvent& event) { return !event.command.empty(); });
+  // Logs of older versions do not say what an extended run is.
+  if (last != log.resumes.rend() && !last->config) return folder_->read_config();
+  return parse_train_config(log.config().dump(), folder_->log().string());
 }
 
 // ---- how it goes
@@ -366,10 +387,14 @@ std::uint32_t Run::Impl::wishes(bool stop) const {
 
 bool Run::Impl::step(const std::function<bool()>& stop) {
   expect(Stage::kUnderWay, "step()");
+  if (trainer_.ending() == Ending::kNonFinite) fail();
   const bool probed = probe_times_.at(trainer_.steps_done());
   const auto asked = [&] { return stop && stop(); };
   const StepResult result = trainer_.step([&] { return wishes(options_.ranks && asked()); });
-  if (trainer_.ending() == Ending::kNonFinite) fail(result.step);
+  if (trainer_.ending() == Ending::kNonFinite) {
+    failed_ = result.step;
+    fail();
+  }
   if (leads()) {
     if (probed) probe();
     // The loss of the initial weights is always logged: the doctor compares later losses with it.
@@ -404,6 +429,8 @@ void Run::Impl::write(const Event& event) {
 
 void Run::Impl::write_best() {
   if (const std::optional<EpochEvent> best = thinner_.take_best()) write(*best);
+  if (trainer_.ending() == Ending::kNone) return;
+  if (const std::optional<EpochEvent> last = thinner_.take_last()) write(*last);
 }
 
 void Run::Impl::tell(const Event& event, bool always) {
@@ -485,6 +512,7 @@ void Run::Impl::end_with(const EndEvent& end) {
 
 EndEvent Run::Impl::finish() {
   expect(Stage::kUnderWay, "finish()");
+  if (trainer_.ending() == Ending::kNonFinite) fail();
   checkpoint();
   const Params params = trainer_.model();
   const Split& data = setup_.data;
@@ -519,16 +547,17 @@ EndEvent Run::Impl::interrupt() {
   return end;
 }
 
-void Run::Impl::fail(const StepEvent& step) {
+// Called again if a write or a listener ended the call before.
+void Run::Impl::fail() {
   checkpoint();
-  tell(step, /*always=*/true);
+  if (log_.steps.empty() || log_.steps.back().step != failed_.step) tell(failed_, /*always=*/true);
   const Trainer::Replay replay = trainer_.replay();
   const auto origin = find_nonfinite(replay.function, replay.inputs);
   end_with(end_event(name(Ending::kNonFinite)));
   std::string message = fmt::format(
       "train: step {} of epoch {} gave a loss of {} and a gradient norm of {}, expected finite "
       "ones",
-      step.step, step.epoch, short_number(step.loss), short_number(step.gradient_norm));
+      failed_.step, failed_.epoch, short_number(failed_.loss), short_number(failed_.gradient_norm));
   if (origin) message += ": " + to_text(*origin);
   if (folder_)
     message +=

@@ -73,9 +73,10 @@ class Run {
   // all ranks. They throw kInvalidArgument, naming a rank that differs.
 
   // Starts the run: RunEvent, DataFacts, findings on the data, first checkpoint. Throws
-  // kInvalidArgument if the folder holds a run, unless options.overwrite; kIo, also if another Run,
-  // in this process or another one, has the folder locked. A Run locks its folder until finish() or
-  // interrupt() returns, step() ends the run, or the Run is destroyed.
+  // kInvalidArgument if the folder holds a run, unless options.overwrite, and after a resume() that
+  // failed when it had restored the checkpoint; kIo, also if another Run, in this process or
+  // another one, has the folder locked. A Run locks its folder until finish() or interrupt()
+  // returns, step() ends the run, or the Run is destroyed.
   void start();
   // Resumes from the folder's checkpoint, with the log so far and a ResumeEvent; starts if the
   // folder has no checkpoint. If the configuration asks for more epochs, steps or patience than the
@@ -97,7 +98,9 @@ class Run {
   // its gradients, and all return whether it was true on any of them.
   bool step(const std::function<bool()>& stop = {});
   bool done() const { return trainer().ending() != Ending::kNone; }
-  // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent.
+  // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent. If
+  // the loss or the gradient was not finite, and step() could not write what it writes then, this
+  // and further calls of step() write it and throw as that step() does.
   EndEvent finish();
   // Writes a checkpoint and ends the log with an EndEvent with kInterrupted; resume() can continue.
   EndEvent interrupt();

@@ -10,7 +10,7 @@
 namespace limpid::train {
 namespace {
 
-constexpr const char* kSum = "sum";
+constexpr const char* kSum = "accumulated";  // no optimizer has a state of that name
 constexpr const char* kLoss = "loss";
 constexpr const char* kLossSum = "loss_sum";
 

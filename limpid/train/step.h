@@ -33,7 +33,7 @@ Function step_function(const Problem& problem, const UpdateRule& rule, std::int6
 // in the order of the micro-batches. They equal those of the whole batch up to rounding, except
 // with batch norm, which depends on the batch as a whole.
 //
-// For every micro-batch but the last. The sums are "sum.<parameter>" for each parameter and
+// For every micro-batch but the last. The sums are "accumulated.<parameter>" for each parameter and
 // "loss_sum", zero before the first micro-batch. Inputs: the parameters, the carried state, the
 // sums, "x", "y", "key", "share" f32. Outputs: the new carried state and the sums.
 Function accumulate_function(const Problem& problem, std::int64_t rows);

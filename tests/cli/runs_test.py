@@ -82,6 +82,12 @@ class Runs(tool.ToolTest):
         run, = self.document("runs", self.runs / "b")["runs"]
         self.assertEqual((run["epoch"], run["loss"]), (2, 0.5))
 
+    def test_a_log_of_half_a_network_hides_no_other_run(self):
+        for model in ({"layers": [], "heads": 1, "width": 4}, {"layers": [2], "heads": 1}, {"layers": [2], "width": 4}):
+            self.change_log("b", lambda events, model=model: [{**events[0], "config": {"model": {"name": "gpt", **model}}}, *events[1:]])
+            runs = {run["run"]: run["model"] for run in self.document("runs", self.runs)["runs"]}
+            self.assertEqual((runs["b"], len(runs)), ("", 3))
+
     def test_a_run_is_as_its_log_ends(self):
         """Interrupted, or killed."""
         step = self.document("runs", self.runs / "b")["runs"][0]["step"]

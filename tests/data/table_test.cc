@@ -214,6 +214,14 @@ TEST_F(Table, MayHaveAFileForTheTest) {
   });
 }
 
+TEST_F(Table, RefusesACategoricalColumnOfNothing) {
+  const auto file = put("c,x,y\n,1,2\n,3,4\n");
+  expect_error(ErrorCode::kFormat, "column 'c' has no value in any row", [&] {
+    load_table(file, {.targets = {"y"}, .categorical = {"c"}, .missing = Missing::kImpute},
+               {1, 0, 0}, Key(0));
+  });
+}
+
 TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const auto train = put("c,y\na,0.5\nb,1.5\n");
   const auto test = put("c,y\nb,1\nnew,2\n", "test.csv");
@@ -224,6 +232,12 @@ TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const Split split =
       load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{2, 2}, {0, 1, 0, 0})));
+  // Nor is it a number of the feature before.
+  const auto beside = put("x,c,y\n3,a,0.5\n4,b,1.5\n", "beside.csv");
+  const auto unseen = put("x,c,y\n5,new,2\n", "unseen.csv");
+  const Split apart =
+      load_table(beside, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), unseen);
+  EXPECT_TRUE(apart.test.inputs.same_bits(float_tensor(Shape{1, 3}, {5, 0, 0})));
   // A class has no number if the training set did not have it.
   const auto labelled = put("x,y\n1,0\n2,1\n");
   const auto other = put("x,y\n1,0\n2,7\n", "other.csv");

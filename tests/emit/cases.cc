@@ -234,6 +234,17 @@ Case names_case() {
   return c;
 }
 
+// Attention without anything to attend to: its scratch is empty.
+Case nothing_case() {
+  Sheet sheet("nothing");
+  const auto rows = [](std::int64_t count, std::int64_t size) {
+    return Type{Dtype::kF32, {1, count, size}};
+  };
+  sheet.add(op::scaled_dot_product_attention, {.inputs = {rows(3, 0), rows(0, 0), rows(0, 2)},
+                                               .attributes = {{"causal", false}, {"scale", 1.0}}});
+  return sheet.finish();
+}
+
 }  // namespace
 
 std::vector<Case> op_cases() {
@@ -267,6 +278,7 @@ std::vector<Case> network_cases() {
                                                      "he",
                                                      nn::mlp_norm_from_name(norm)}));
   cases.push_back(attention_case());
+  cases.push_back(nothing_case());
   cases.push_back(quantized_case("bf16", Dtype::kBf16));
   cases.push_back(quantized_case("int8", Dtype::kI8));
   cases.push_back(training_case());

@@ -104,13 +104,25 @@ TEST(Emit, ShowsNamesInOtherLetters) {
 }
 
 TEST(Emit, RefusesANamespaceThatIsNone) {
-  for (const char* name : {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b"}) try {
+  for (const char* name :
+       {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b", "main", "log", "index"})
+    try {
       emit_cpp(doubled("x", "y"), {}, {.namespace_name = name});
       ADD_FAILURE() << name;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       EXPECT_TRUE(contains(e.what(), "is not a valid name of a C++ namespace")) << e.what();
     }
+}
+
+// Each is tried with all numbers from the last one on.
+TEST(Emit, NumbersThousandsOfOutputsOfOneName) {
+  constexpr std::size_t kOutputs = 20'000;
+  const Type row{Dtype::kF32, {1}};
+  const Function f = trace("f", {{"x", row}}, [](std::span<const Value> in) {
+    return std::vector<Value>(kOutputs, in[0]);
+  });
+  EXPECT_TRUE(contains(emit_cpp(f), "out_20000"));
 }
 
 TEST(Emit, TakesOnlyThePartsThatAreUsed) {

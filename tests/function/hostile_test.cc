@@ -10,6 +10,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/summary.h"
+#include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/vmap.h"
 
@@ -221,6 +222,26 @@ TEST(Hostile, TensorsWithOtherCounts) {
   expect("f32[2] ()", "takes 2 values, got 0");
   expect("f32[2] (1.0, 2.0, 3.0)", "takes 2 values, got more");
   expect("f32[0] (1.0)", "takes 0 values, got more");
+}
+
+// Products that could all be computed at the same time, of which each would be compared with each.
+TEST(Hostile, ManyProductsBesideOneAnother) {
+  constexpr int kProducts = 20'000;
+  std::string text =
+      "function f(%x: f32[4]) {\n  %w = constant() {value = f32[4, 4] (1, 0, 0, 0, 0, 1, 0, 0, 0, "
+      "0, 1, 0, 0, 0, 0, 1)} : f32[4, 4]\n";
+  std::string last = "%x", results;
+  for (int i = 0; i < kProducts; ++i) {
+    text += fmt::format("  %a{0} = tanh({1}) : f32[4]\n  %p{0} = linear(%a{0}, %w) : f32[4]\n", i,
+                        last);
+    last = fmt::format("%a{}", i);
+    results += fmt::format("{}%p{}", i == 0 ? "" : ", ", i);
+  }
+  const Executable run = compile(parse_function(text + "  return " + results + "\n}\n"));
+  const std::vector<Tensor> x{Tensor::from<float>({kSome}, {1, 2, 3, 4})};
+  EXPECT_TRUE(run(x)[0].same_bits(interpret(
+      trace("t", {{"x", x[0].type()}}, [](auto in) { return std::vector<Value>{tanh(in[0])}; }),
+      x)[0]));
 }
 
 // Reshapes and broadcasts without effect are aliases, here in a chain as long as the text.

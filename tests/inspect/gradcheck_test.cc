@@ -55,6 +55,12 @@ TEST(Gradcheck, NothingIsWrongWhereNothingIsThere) {
   EXPECT_TRUE(rows[1].agrees);
 }
 
+TEST(Gradcheck, AFunctionWithoutInputsHasNoRows) {
+  Builder builder("f");
+  const Value y = constant(builder, Tensor::from<float>({2}, {1, 2}));
+  EXPECT_TRUE(gradcheck(builder.finish(std::vector{y}), {}, Key(1)).empty());
+}
+
 // 10 draws among 11 elements: some come twice, and are counted once.
 TEST(Gradcheck, CountsTheElementsThatAreTried) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {11}}}}, [](std::span<const Value> in) {

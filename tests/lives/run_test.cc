@@ -6,6 +6,7 @@
 
 #include "limpid/train/checkpoint.h"
 #include "limpid/train/run_folder.h"
+#include "limpid/train/verify_step.h"
 #include "tests/formats/helpers.h"
 #include "tests/lives/system_calls.h"
 
@@ -124,6 +125,43 @@ TEST(RunOnADisk, GoesOnInTheSameProcessAfterAnyWriteThatFailed) {
       EXPECT_TRUE(value.same_bits(run.model().params.at(name))) << name;
     if (::testing::Test::HasFailure()) return;
   }
+}
+
+// Its steps have another learning rate than those before, and only the log says which these are.
+TEST(RunOnADisk, BecomesLongerAfterAnyWriteThatFailed) {
+  train::TrainConfig config = small_config();
+  config.shards = 2;
+  config.log_shards = true;
+  for (const bool in_the_same_process : {false, true})
+    for (std::int64_t failing = 0;; ++failing) {
+      const TemporaryFolder folder;
+      const train::RunFolder files(folder.path());
+      train::Run(config, {.folder = folder.path()}).train();
+      train::TrainConfig longer = files.read_config();
+      longer.epochs = 4;
+      SystemCalls calls{
+          .folder = folder.path(), .first_failure = failing, .failures = 1, .error = ENOSPC};
+      {
+        const Watch watch(calls);
+        train::Run run(longer, {.folder = folder.path()});
+        try {
+          run.resume();
+        } catch (const Error&) {
+          if (in_the_same_process) run.resume();
+        }
+      }
+      if (failing >= calls.changes) break;
+      SCOPED_TRACE(::testing::Message() << calls.done[static_cast<std::size_t>(failing)] << ", the "
+                                        << failing << "th call");
+      if (!in_the_same_process) train::Run(longer, {.folder = folder.path()}).resume();
+      const train::RunLog log = train::parse_run_log(files.log());
+      EXPECT_EQ(log.config(), train::to_json(longer));
+      EXPECT_EQ(files.read_config().epochs, 4);
+      ASSERT_EQ(log.steps.size(), 6u);
+      for (const train::StepEvent& step : log.steps)
+        EXPECT_EQ(train::verify_shard(files, step.step, 1).hash, step.shards.at(1)) << step.step;
+      if (::testing::Test::HasFailure()) return;
+    }
 }
 
 }  // namespace

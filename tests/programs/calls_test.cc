@@ -405,6 +405,23 @@ TEST(Compiled, TellsGroupsOfOtherNamesApart) {
   EXPECT_FALSE(f(Params{{"a", kA}, {"b", kB}}).same_bits(f(Params{{"b", kA}, {"a", kB}})));
 }
 
+// The same names in the same order, but of other groups.
+TEST(Compiled, TellsWhereAGroupEnds) {
+  const auto total = [](const Args& group) {
+    Value sum;
+    for (const auto& [name, value] : group) sum = sum ? sum + value : value;
+    return sum;
+  };
+  auto f = compile([&](const Args& p, const Args& q) { return total(p) - total(q); });
+  const Tensor a = Tensor::scalar(1.0f), b = Tensor::scalar(10.0f), c = Tensor::scalar(100.0f);
+  EXPECT_EQ(f(Params{{"a", a}}, Params{{"b", b}, {"c", c}}).item<float>(), -109);
+  EXPECT_EQ(f(Params{{"a", a}, {"b", b}}, Params{{"c", c}}).item<float>(), -89);
+  auto which = compile(
+      [](const Args& p, const Args& q) { return p.empty() ? q.at("a") * -1.0 : p.at("a"); });
+  EXPECT_EQ(which(Params{{"a", a}}, Params{}).item<float>(), 1);
+  EXPECT_EQ(which(Params{}, Params{{"a", a}}).item<float>(), -1);
+}
+
 // The next parameters may be where the last ones were.
 TEST(Compiled, BindsNoParametersThatAreGone) {
   auto f = compile([](const Args& p) { return p.at("w") * 2.0; });

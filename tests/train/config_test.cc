@@ -423,6 +423,8 @@ TEST(Config, EarlyStoppingHasAPatience) {
   config.min_delta = 0.1;
   Split data = data_of(Task::kClassification, 4);
   expect_refused(config, data, "early_stopping.min_delta: expected early_stopping.patience");
+  config.patience = 0;  // who says so wants a run with one to go on without
+  EXPECT_EQ(*complete(config, data).patience, 0);
   data.validation = data.train;
   config.patience = 2;
   EXPECT_EQ(*complete(config, data).min_delta, 0.1);

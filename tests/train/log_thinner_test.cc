@@ -155,6 +155,25 @@ TEST(LogThinner, AKilledRunHasItsBestEpoch) {
   EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 9'001), 1);
 }
 
+// It is written before the last checkpoint; the log of a run that is made longer loses it.
+TEST(LogThinner, AnEndedRunHasItsLastEpoch) {
+  Written written({});
+  for (std::int64_t epoch = 1; epoch <= 4'099; ++epoch) written.add_epoch(epoch, epoch == 1);
+  const std::optional<EpochEvent> last = written.thinner.take_last();
+  ASSERT_TRUE(last);
+  EXPECT_EQ(last->epoch, 4'099);
+  written.log.add(*last);
+  written.text += to_json_line(*last);
+  EXPECT_FALSE(written.thinner.take_last());
+  LogThinner again({});
+  EXPECT_EQ(parse_run_log(again.thin(written.text, "log"), "log").epochs.back().epoch, 4'098);
+  EXPECT_TRUE(again.take_last());
+  written.thinner.thin(written.log);
+  written.add(EndEvent{});
+  const std::vector<std::int64_t> epochs = epochs_of(written.log);
+  EXPECT_EQ(std::count(epochs.begin(), epochs.end(), 4'099), 1);
+}
+
 TEST(LogThinner, KeepsFewWhereACheckpointFollowsEveryBestEpoch) {
   Written written({});
   std::size_t most = 0;

@@ -100,6 +100,19 @@ TEST(NGram, CountsAcrossBlocks) {
     }
 }
 
+// A text may be larger than memory.
+TEST(NGram, CountsTheFirstTokensOfALongText) {
+  std::int64_t last = 0;
+  const Tensor tokens =
+      Tensor::deferred_rows({Dtype::kI32, {std::int64_t{1} << 24}},
+                            [&](std::int64_t first, std::int64_t count, std::span<std::byte> out) {
+                              last = std::max(last, first + count);
+                              std::fill(out.begin(), out.end(), std::byte{0});
+                            });
+  EXPECT_NEAR(NGram(tokens, 2, 2).probability({}, 0), 1, 1e-6);
+  EXPECT_EQ(last, std::int64_t{1} << 22);
+}
+
 TEST(NGram, IsNoBaselineOfNumbers) {
   Split numbers;
   numbers.train.name = "moons";

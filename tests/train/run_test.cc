@@ -15,6 +15,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/open_model.h"
@@ -200,6 +201,17 @@ TEST(Run, ProbesAsOftenAsIsAsked) {
   EXPECT_EQ(probed(0), std::vector<std::int64_t>{});
 }
 
+// Where nobody says how often, and an epoch is one step.
+TEST(Run, ProbesALongRunAHundredTimes) {
+  TrainConfig config = small_config();
+  config.hidden = {2};
+  config.batch = 30;
+  config.epochs = 1500;
+  train::Run run(config);
+  run.train();
+  EXPECT_EQ(run.log().probes.size(), 100u);
+}
+
 // It has ended before it began.
 TEST(Run, OfNoStepsRefusesToMakeOne) {
   TrainConfig config = small_config();
@@ -231,6 +243,28 @@ TEST(Run, TellsAFindingOnce) {
   std::set<std::pair<std::string, std::string>> told;
   for (const Finding& finding : run.log().findings)
     EXPECT_TRUE(told.emplace(finding.rule, finding.layer).second) << finding.rule;
+}
+
+TEST(Run, TellsAFindingAfterTheEpochThatShowsIt) {
+  TrainConfig config = small_config();
+  config.epochs = 30;
+  config.rate = 30.0;
+  train::Run run(config);
+  run.train();
+  ASSERT_FALSE(run.log().findings.empty());
+  EXPECT_LT(run.log().findings.front().step, run.log().steps_done() / 2);
+}
+
+// After one epoch the loss may yet fall: it has, or has not, when the run is over.
+TEST(Run, TellsWhatOnlyAnEndedRunShows) {
+  TrainConfig config = small_config();
+  config.epochs = 1;
+  config.dropout = 0.99;
+  train::Run run(config);
+  run.train();
+  const std::vector<Finding>& findings = run.log().findings;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
+                          [](const Finding& f) { return f.rule == "too_much_dropout"; }));
 }
 
 // Before hours are spent on it.
@@ -272,9 +306,8 @@ TEST(Run, AnEpochThatTookASecondEndsWithACheckpoint) {
   EXPECT_EQ(checkpoints[1], 4);
 }
 
-// Of so many epochs the log keeps every second one, and the best one.
-TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
-  const TemporaryFolder folder;
+// Of so many epochs the log keeps every second one, the best one and the last one.
+TrainConfig long_config() {
   TrainConfig config = small_config();
   config.hidden = {2};
   config.batch = 30;
@@ -286,6 +319,12 @@ TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
   config.schedule = "constant";
   config.optimizer = "sgd";
   config.rate = 2e-5;
+  return config;
+}
+
+TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
+  const TemporaryFolder folder;
+  const TrainConfig config = long_config();
   {
     train::Run run(config, {.folder = folder / "run"});
     run.train([&] { return run.trainer().steps_done() == 4098; });
@@ -295,6 +334,33 @@ TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
   const std::string text = read(RunFolder(folder / "run").log());
   const RunLog log = parse_run_log(log_until(text, 4097, "log"), "log");
   EXPECT_EQ(log.epochs.back().epoch, 4097);
+}
+
+// Its first epoch is the best one.
+TEST(Run, ALongRunThatHasEndedKeepsItsLastEpoch) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  TrainConfig config = long_config();
+  config.epochs = 4099;
+  config.rate = 1e-30;
+  train::Run(config, options).train();
+  const RunLog whole = parse_run_log(log_path(options.folder));
+  EXPECT_EQ(whole.epochs.back().epoch, 4099);
+  for (const bool finishes : {true, false, true}) {
+    train::Run run(config, options);
+    run.resume();
+    if (finishes)
+      run.finish();
+    else
+      run.interrupt();
+    const RunLog log = parse_run_log(log_path(options.folder));
+    EXPECT_EQ(log.epochs.size(), whole.epochs.size());
+    EXPECT_EQ(log.epochs.back().epoch, 4099);
+    if (finishes) expect_same(log, whole);
+  }
+  // As the log was at the last checkpoint.
+  train::Run(config, options).resume();
+  EXPECT_EQ(parse_run_log(log_path(options.folder)).epochs.back().epoch, 4099);
 }
 
 TEST(Run, ItsFolderOpensAsItsModel) {
@@ -545,6 +611,38 @@ TEST(Run, ARunThatCouldNotBeginHoldsNothing) {
   train::Run(small_config(), options).resume();
 }
 
+TEST(Run, ARunThatCouldNotResumeMayStart) {
+  const Whole whole(small_config());
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run", .overwrite = true};
+  train::Run(small_config(), options).train(after(7));
+  std::ofstream(RunFolder(options.folder).log()) << "no log";
+  train::Run run(small_config(), options);
+  expect_error(ErrorCode::kFormat, "log.jsonl", [&] { run.resume(); });
+  run.start();
+  EXPECT_EQ(run.trainer().steps_done(), 0);
+  run.train();
+  expect_same(run.model().params, whole.params);
+  expect_same(run.log(), whole.log);
+}
+
+TEST(Run, ARunThatFailedToGoOnDoesNotStartThere) {
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run", .overwrite = true};
+  train::Run(small_config(), options).train(after(7));
+  train::Run run(small_config(), options);
+  bool fails = true;
+  run.on_event([&](const Event& event) {
+    if (std::holds_alternative<ResumeEvent>(event) && std::exchange(fails, false))
+      throw std::runtime_error("enough");
+  });
+  EXPECT_THROW(run.resume(), std::runtime_error);
+  expect_error(ErrorCode::kInvalidArgument, "resume() failed after step 7, expected one at step 0",
+               [&] { run.start(); });
+  run.resume();
+  EXPECT_EQ(run.train().reason, "finished");
+}
+
 TEST(Run, ARunThatIsDestroyedHoldsNothing) {
   const TemporaryFolder folder;
   const RunOptions options{.folder = folder / "run"};
@@ -742,6 +840,38 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   again.resume();
   expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
   expect_same(again.log(), run.log());
+}
+
+// The caller makes room, or mends its listener, and goes on.
+TEST(Run, ALossThatIsNotFiniteEndsItEvenIfAWriteFailed) {
+  TrainConfig config = small_config();
+  config.rate = 1e30;
+  config.checkpoint_every = 1000;
+  train::Run well(config);
+  EXPECT_THROW(well.train(), Error);
+  const std::vector<std::function<void(train::Run&)>> calls = {
+      [](train::Run& run) { run.train(); }, [](train::Run& run) { run.step(); },
+      [](train::Run& run) { run.finish(); }};
+  for (const bool at_checkpoint : {true, false})
+    for (const auto& call : calls) {
+      const TemporaryFolder folder;
+      train::Run run(config, {.folder = folder / "run"});
+      bool fails = true;
+      const auto fail_once = [&](bool here) {
+        if (here && std::exchange(fails, false)) throw std::runtime_error("full");
+      };
+      run.on_checkpoint([&](std::int64_t step) { fail_once(at_checkpoint && step == 1); });
+      run.on_event([&](const Event& event) {
+        const auto* const step = std::get_if<StepEvent>(&event);
+        if (!at_checkpoint && step) fail_once(step->step == 2);
+      });
+      EXPECT_THROW(run.train(), std::runtime_error);
+      expect_error(ErrorCode::kInvalidArgument, "step 2 of epoch 1 gave a loss of nan",
+                   [&] { call(run); });
+      EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
+      expect_same(run.log(), well.log());
+      expect_same(parse_run_log(log_path(folder / "run")), well.log());
+    }
 }
 
 // ---- the shards of a step once more

@@ -113,7 +113,7 @@ TEST(Step, AccumulationIsTheDocumentedSum) {
                        out[i] = before[i] + part.values<float>()[i] * share;
                    }));
     };
-    for (std::size_t p = 0; p < 4; ++p) add("sum." + params.names()[p], results[1 + p]);
+    for (std::size_t p = 0; p < 4; ++p) add("accumulated." + params.names()[p], results[1 + p]);
     add("loss_sum", results[0]);
 
     inputs = params.values();
@@ -132,11 +132,22 @@ TEST(Step, AccumulationIsTheDocumentedSum) {
   for (std::size_t p = 0; p < 4; ++p) {
     const std::string name = params.names()[p];
     const auto before = params.at(name).values<float>();
-    const auto gradient = expected.at("sum." + name).values<float>();
+    const auto gradient = expected.at("accumulated." + name).values<float>();
     for (std::size_t i = 0; i < before.size(); ++i)
       ASSERT_EQ(last[p].values<float>()[i], before[i] - kRate * gradient[i]) << name << " " << i;
   }
   EXPECT_EQ(last[4].item<float>(), expected.at("loss_sum").item<float>());
+}
+
+// The sums stand beside the states, whose names are the optimizers'.
+TEST(Trainer, AccumulatesForEveryOptimizer) {
+  const Split data = split(Task::kClassification);
+  for (const std::string& name : optim::optimizer_names()) {
+    Trainer trainer(
+        mlp_problem(network(0)), data,
+        {.epochs = 1, .batch = 5, .accumulate = 4, .rule = {optim::optimizer_from_name(name)}});
+    EXPECT_TRUE(std::isfinite(trainer.step().step.loss)) << name;
+  }
 }
 
 TEST(Trainer, AccumulatesWhatOneLargeBatchGivesButForRounding) {
