@@ -291,6 +291,19 @@ TEST(Slice, InBracesHasStartsLimitsAndStrides) {
   EXPECT_TRUE(y[2].same_bits(reals({2}, {1, 2})));
 }
 
+// As argmax, which it is made of.
+TEST(Argmin, RefusesWhatArgmaxRefuses) {
+  for (const auto& f : {argmin, argmax}) try {
+      run({Tensor::zeros({Dtype::kU8, {3}})},
+          [&](std::span<const Value> in) { return Values{f(in[0], 0)}; });
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kDtype);
+      EXPECT_NE(std::string(e.what()).find("argmax: input 0 is u8[3]"), std::string::npos)
+          << e.what();
+    }
+}
+
 // The axis may be of any size where another one is 0.
 TEST(CumulativeSum, OfNothingIsNothing) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {std::int64_t{1} << 50, 0}}}}, [](auto in) {
