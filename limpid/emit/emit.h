@@ -14,8 +14,8 @@ namespace limpid {
 
 // Options of emit_cpp().
 struct EmitOptions {
-  std::string namespace_name =
-      "net";  // namespace of the code; a C++ identifier, no function of the C library
+  // Namespace of the code: a C++ identifier that is no function of the C library.
+  std::string namespace_name = "net";
   // If the workspace has at most this many bytes, a run() that keeps it on the stack is also
   // written.
   std::size_t stack_bytes = std::size_t{16} << 10;

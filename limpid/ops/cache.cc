@@ -171,6 +171,7 @@ CppCall cached_attention_cpp(const Call& call) {
   return {"cached_attention",
           {number(sequences), number(s.heads), number(s.group), number(s.queries), number(s.keys),
            number(s.size), number(s.value_size), std::bit_cast<std::int64_t>(s.scale)},
+          // The function always takes its scratch memory, and 0 would mean none.
           std::max<std::int64_t>(1, number(s.size + s.keys))};
 }
 

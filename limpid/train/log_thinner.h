@@ -46,8 +46,8 @@ class LogThinner {
   bool has_grown();
 
   // Removes from a log the events that this thinner would not admit now. `text` is the text of a
-  // log file; throws kFormat as parse_run_log does. If its last epoch is removed, it counts as left
-  // out by admit().
+  // log file; throws kFormat as parse_run_log does. If its last epoch is removed, take_last() gives
+  // it.
   void thin(RunLog& log);
   std::string thin(std::string_view text, const std::string& source);
 

@@ -99,8 +99,8 @@ class Run {
   bool step(const std::function<bool()>& stop = {});
   bool done() const { return trainer().ending() != Ending::kNone; }
   // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent. If
-  // the loss or the gradient was not finite, and step() could not write what it writes then, this
-  // and further calls of step() write it and throw as that step() does.
+  // the loss or the gradient was not finite and step() failed to write that, this and later calls
+  // of step() write it and throw the error of that step.
   EndEvent finish();
   // Writes a checkpoint and ends the log with an EndEvent with kInterrupted; resume() can continue.
   EndEvent interrupt();

@@ -53,8 +53,8 @@ struct Seen {
 // What all folding of one Function may cost: a text may ask for much in a few bytes.
 struct Budget {
   std::int64_t flops = std::int64_t{1} << 28;  // a moment of reference arithmetic
-  std::int64_t elements = std::int64_t{1}
-                          << 22;  // of results, besides those of the given constants
+  // Of results; the elements of the given constants allow more.
+  std::int64_t elements = std::int64_t{1} << 22;
 };
 
 Budget budget_of(const Function& f) {

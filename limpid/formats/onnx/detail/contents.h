@@ -86,7 +86,7 @@ struct ModelContents {
   std::vector<std::pair<std::string, std::string>> metadata;  // in the order of the file
 };
 
-// What the nodes of a function import: its own versions, and those of the model.
+// The opset versions for the nodes of a function: its own, and the model's for other domains.
 Opsets opsets_of(const ModelContents& model, const FunctionContents& function);
 
 // The memory budget of a reader: the size of the file, and some more.
