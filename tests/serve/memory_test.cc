@@ -208,16 +208,14 @@ TEST(Memory, OneAllocationThatFailsCostsNoPlace) {
 // A separate thread looks at the folder of models every second.
 TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   exempt_this_thread();
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "models_without_memory";
-  std::filesystem::create_directories(folder);
+  const testing::TemporaryFolder folder;
   Metrics metrics;
   AccessLog log("");
   Batcher batcher({});
   Completer completer({});
   Models models({.open = [](const std::string&) { return network(); }}, batcher, completer,
                 metrics);
-  const ModelFolder watched(folder, models, log);
+  const ModelFolder watched(folder.path(), models, log);
   for (std::int64_t n = 1; n <= 3; ++n) {
     fail_allocation(n);
     while (!has_failed()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -225,7 +223,6 @@ TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   fail_allocation(0);
   std::ofstream(folder / "late.safetensors") << "a model";
   while (!models.find("late")) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {

@@ -15,6 +15,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/train/checkpoint.h"
+#include "tests/formats/helpers.h"
 
 namespace limpid::train {
 namespace {
@@ -604,7 +605,8 @@ TEST(Config, AModelRemembersItsLoss) {
 }
 
 TEST(Checkpoint, ReadsBackWhatItWrites) {
-  const std::string path = testing::TempDir() + "checkpoint.safetensors";
+  const testing::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "checkpoint.safetensors";
   TrainState state;
   state.seed = ~std::uint64_t{0};
   state.step = 7;
