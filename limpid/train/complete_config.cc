@@ -125,6 +125,9 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill(c.task, std::string(limpid::name(task)));
   if (*c.task != limpid::name(task))
     refuse("task", fmt::format("{}, but the data is for {}", *c.task, limpid::name(task)));
+  // Tables and arrays have the task that they are given.
+  if (task == Task::kNextToken && !data.train.windows && is_floating(data.train.inputs.dtype()))
+    refuse("task", fmt::format("{}, but the data is no text", *c.task));
   if (task == Task::kNextToken)
     fill(c.tokenizer, WindowOptions{}.tokenizer);
   else if (c.tokenizer)

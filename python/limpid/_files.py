@@ -34,14 +34,15 @@ def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
     Model, Params or Array
     """
     name = os.fsdecode(path)
-    if name.endswith(".npy"):
-        return _core.load_npy(name)
-    if name.endswith(".npz"):
-        return _core.load_npz(name)
-    if name.endswith(".safetensors") and not dimensions:
-        tensors, metadata = _core.load_safetensors(name)
-        if "limpid.function" not in metadata:
-            return tensors
+    if not dimensions:  # open_model refuses those of other files
+        if name.endswith(".npy"):
+            return _core.load_npy(name)
+        if name.endswith(".npz"):
+            return _core.load_npz(name)
+        if name.endswith(".safetensors"):
+            tensors, metadata = _core.load_safetensors(name)
+            if "limpid.function" not in metadata:
+                return tensors
     try:
         return _core.open_model(name, dict(dimensions or {}))
     except FormatError as error:

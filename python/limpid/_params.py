@@ -131,8 +131,7 @@ class Params(Mapping[str, Any]):
         )
 
     def _same(self, other: Mapping[str, Any]) -> Dict[str, Any]:
-        flat: Dict[str, Any] = {}
-        _flat(other, "", flat)
+        flat = Params(other)._entries
         if set(flat) != set(self._entries):
             raise InvalidArgumentError(
                 "the groups have other names: "

@@ -808,7 +808,7 @@ def dot(a: Any, b: Any) -> Any:
                 raise ShapeError(f"dot: expected arrays of one shape, got {list(getattr(x, 'shape', ()))} for {product.type}; lp.matmul multiplies matrices")
         return _core.sum(product)
     total: Any = None
-    for part in Params(a).map(lambda x, y: _core.sum(_core.multiply(x, y)), b).values():
+    for part in Params(a).map(dot, b).values():
         total = part if total is None else _core.add(total, part)
     if total is None:
         raise InvalidArgumentError("dot: the groups are empty")

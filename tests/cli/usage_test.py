@@ -137,6 +137,7 @@ class Usage(tool.ToolTest):
                 ("--data: expected 1 example from index 9, got 2 examples, indices 0 to 1",
                  "run", self.model, "--data", "moons,count=2", "--index", "9"),
                 ("expected one of --data, --values, --prompt and --input", "run", self.model),
+                ("--prompt excludes --input", "run", self.model, "--input", "x=x.npy", "--prompt", "a"),
                 ("expected two formats", "convert", "a.onnx", "b.onnx")):
             with self.subTest(arguments):
                 self.assertIn(message, self.error(2, *arguments))

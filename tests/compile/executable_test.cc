@@ -114,9 +114,15 @@ TEST(Executable, AProductAndWhatFollowsFromIt) {
          const Value zero = number_like(y, 0);
          return std::vector<Value>{y > zero, select(y > zero, y, exp(y))};
        }},
-      {"masks alone", [](const Value& y) {
+      {"masks alone",
+       [](const Value& y) {
          const Value zero = number_like(y, 0);
          return std::vector<Value>{y > zero, y < number_like(y, 1)};
+       }},
+      // The product applies the ReLU itself, and no other result may take its place.
+      {"a ReLU stored behind what follows from it", [](const Value& y) {
+         const Value positive = relu(y);
+         return std::vector<Value>{exp(positive), positive};
        }}};
   for (const auto& [name, code] : all)
     for (const std::int64_t rows : {1, 7, 40}) {
@@ -156,6 +162,13 @@ TEST(Executable, AProductAndTheReluOfAnotherValue) {
         const Value y = linear(in[0], in[1]);
         return std::vector<Value>{y + relu(in[2])};
       }));
+}
+
+// Each matrix gives a row of the result, and what follows is computed for all of them.
+TEST(Executable, SumsOfColumnsAndWhatFollowsFromThem) {
+  expect_interpreted(trace("columns", {{"x", f32({3, 5, 40})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{tanh(sum(in[0], 1))};
+  }));
 }
 
 // A product reads the whole of what is added to it lane by lane.
@@ -850,6 +863,17 @@ TEST(Compiled, TracesOnceForEveryType) {
   EXPECT_TRUE(
       run(params, two).rows(3, 1).reshape({2}).same_bits(run(params, two.rows(3, 1).reshape({4}))));
   EXPECT_EQ(traced, 2);
+}
+
+// Parts of one tensor have one owner, and are different parameters all the same.
+TEST(Compiled, TellsPartsOfOneTensorApart) {
+  auto run = compile([](const Args& p) { return p.at("w") * 2.0; });
+  const Tensor both = Tensor::from<float>({2, 1}, {1, 5});
+  for (int row = 0; row < 2; ++row) {
+    const Params params{{"w", both.rows(row, 1)}};
+    for (int call = 0; call < 4; ++call)
+      EXPECT_EQ(run(params).values<float>()[0], row == 0 ? 2 : 10) << call;
+  }
 }
 
 TEST(Errors, NameTheLayerAndBothShapes) {

@@ -69,20 +69,19 @@ TEST(Profile, RunsWhatThePlanRuns) {
 TEST(Profile, WritesWhereAnInputIsGivenAway) {
   const Type cache_type{Dtype::kF32, {4, 2}}, row_type{Dtype::kF32, {1, 2}};
   const Function f =
-      trace("f", {{"cache", cache_type}, {"row", row_type}, {"place", {Dtype::kI32, {}}}},
+      trace("f", {{"row", row_type}, {"cache", cache_type}, {"place", {Dtype::kI32, {}}}},
             [](std::span<const Value> in) {
-              const Value after = update_rows(in[0], in[1], in[2], 0);
+              const Value after = update_rows(in[1], in[0], in[2], 0);
               return std::vector<Value>{after, sum(after)};  // the sum is another buffer
             });
-  const std::vector<Tensor> inputs = {Tensor::zeros(cache_type),
-                                      Tensor::from({1, 2}, std::vector{5.0f, 6.0f}),
-                                      Tensor::scalar(std::int32_t{2})};
+  const std::vector<Tensor> inputs = {Tensor::from({1, 2}, std::vector{5.0f, 6.0f}),
+                                      Tensor::zeros(cache_type), Tensor::scalar(std::int32_t{2})};
   const Tensor want = interpret(f, inputs)[0];
   CompileOptions options;
-  options.donations = {{0, 0}};
-  profile(f, inputs, 1, nullptr, options);
-  EXPECT_TRUE(inputs[0].same_bits(want));
   options.donations = {{1, 0}};
+  profile(f, inputs, 1, nullptr, options);
+  EXPECT_TRUE(inputs[1].same_bits(want));
+  options.donations = {{0, 0}};
   EXPECT_THROW(profile(f, inputs, 1, nullptr, options), Error);
 }
 

@@ -114,9 +114,10 @@ Case parts_case() {
     Builder& builder = in[0].builder();
     const double inf = std::numeric_limits<double>::infinity();
     return std::vector<Value>{
-        sum(slice(in[0], 0, 1, 3), 1),
-        matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
+        sum(slice(in[0], 0, 1, 3), 1), matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
         matmul(transpose(in[2], {1, 0, 3, 2}), transpose(in[1], {0, 1, 3, 2})),
+        // Rows of three numbers, of a transposed matrix that has rows of two.
+        reshape(transpose(slice(in[0], 0, 0, 2), {1, 0}), {4, 3}) + 1.0,
         constant(builder, Tensor::from<std::uint8_t>({2}, {255, 0})),
         constant(builder, Tensor::from<F16>({2}, {F16{0xfc00}, F16{1}})),
         constant(builder, Tensor::from<double>({3}, {-inf, inf, -0.0}))};

@@ -313,6 +313,15 @@ TEST(Simplify, KeepsACallForItsLastResult) {
   EXPECT_EQ(simplify(f), f) << to_text(simplify(f));
 }
 
+TEST(Simplify, KeepsWhatACallReadsForAnyOfItsResults) {
+  for (const std::size_t read : {0, 1}) {
+    const Function f = trace("f", {{"x", kScalar}, {"y", kScalar}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{barrier(std::vector{exp(in[0]), exp(in[1])})[read]};
+    });
+    EXPECT_EQ(simplify(f), f) << to_text(simplify(f));
+  }
+}
+
 // A key of 8 bytes would become megabytes of random numbers in a model's file.
 TEST(Simplify, FoldsNoConstantsIntoMuchLargerOnes) {
   const auto drawn = [](std::int64_t count) {

@@ -291,6 +291,12 @@ TEST(Neuron, OfSeveralRowsIsTheOneAskedForOrTheLast) {
             "%0:1, row 0 of 3\nz = 0.5 * 1.0 + 2.0 * 2.0 = 4.5; relu 4.5\n");
   EXPECT_EQ(to_text(explain_neuron(seen, "%0", 1)),
             "%0:1, row 2 of 3\nz = 0.5 * 5.0 + 2.0 * (-6.0) = -9.5; relu 0\n");
+  const Observation two = observe(
+      trace("f", {{"x", {Dtype::kF32, {2, 1}}}, {"w", {Dtype::kF32, {1, 1}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{linear(in[0], in[1])}; }),
+      {{"x", Tensor::from<float>(Shape{2, 1}, {1, 2})},
+       {"w", Tensor::from<float>(Shape{1, 1}, {3})}});
+  EXPECT_EQ(to_text(explain_neuron(two, "%0", 0)), "%0:0, row 1 of 2\nz = 3.0 * 2.0 = 6\n");
   for (const std::int64_t row : {-2, 3}) {
     try {
       explain_neuron(seen, "%0", 1, row);

@@ -110,17 +110,19 @@ TEST(Summary, DrawsBlocksAsOneWhereTheirNumbersFollowEachOther) {
 }
 
 TEST(Summary, DrawsBlocksOfAnotherNameOneByOne) {
-  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
-    Value x = in[0];
-    for (const char* name : {"encoder.0", "encoder.1", "decoder.2"}) {
-      const Builder::Scope scope(x.builder(), name);
-      for (int i = 0; i < 6; ++i) x = relu(x);
-    }
-    return std::vector<Value>{x};
-  });
-  const std::string text = to_text(summarize(f, {}));
-  EXPECT_NE(text.find("encoder.0 to encoder.1"), std::string::npos) << text;
-  EXPECT_NE(text.find("\ndecoder.2"), std::string::npos) << text;
+  for (const std::string last : {"decoder.1", "decoder.2"}) {
+    const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+      Value x = in[0];
+      for (const std::string& name : {std::string("encoder.0"), std::string("encoder.1"), last}) {
+        const Builder::Scope scope(x.builder(), name);
+        for (int i = 0; i < 6; ++i) x = relu(x);
+      }
+      return std::vector<Value>{x};
+    });
+    const std::string text = to_text(summarize(f, {}));
+    EXPECT_NE(text.find("encoder.0 to encoder.1"), std::string::npos) << text;
+    EXPECT_NE(text.find("\n" + last), std::string::npos) << text;
+  }
 }
 
 // They are as quick to read as the block would be.
@@ -234,6 +236,12 @@ TEST(Summary, CountsATensorUsedTwiceOnce) {
   EXPECT_EQ(s.rows[0].parameters, 9);
   EXPECT_EQ(s.rows[1].parameters, 0);
   EXPECT_EQ(s.multiply_adds, 2 * (9 + 9));
+}
+
+TEST(Summary, AddsUpTheMemoryOfAllResultsOfAnOp) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {3}}}, {"tokens", {Dtype::kF32, {5}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) { return barrier(in); });
+  EXPECT_EQ(summarize(f, {}, 2).forward_bytes, 2 * (3 + 5) * 4);
 }
 
 TEST(Summary, DoesNotTrainIntegers) {

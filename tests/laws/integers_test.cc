@@ -160,14 +160,16 @@ TEST(Cast, KeepsTheLowBitsBetweenIntegers) {
             (std::vector<std::int8_t>{-1, -128, -1}));
 }
 
-// 2^60 + 2^52 is a tie in bf16, which one more decides; a double does not hold that one.
+// 2^n + 2^(n - 8) is a tie in bf16, which one more decides; a double does not hold that one.
 TEST(Cast, RoundsLargeIntegersOnce) {
-  constexpr std::int64_t kTie = (std::int64_t{1} << 60) + (std::int64_t{1} << 52);
-  const std::vector<std::int64_t> from{kTie - 1, kTie, kTie + 1, -kTie - 1, -kTie + 1};
-  std::vector<float> got;
-  for (const Bf16 x : converted<Bf16>(from)) got.push_back(to_f32(x));
-  const float up = 0x1.02p60f;
-  EXPECT_EQ(got, (std::vector<float>{0x1p60f, 0x1p60f, up, -up, -0x1p60f}));
+  for (const int n : {53, 60}) {
+    const std::int64_t tie = (std::int64_t{1} << n) + (std::int64_t{1} << (n - 8));
+    const std::vector<std::int64_t> from{tie - 1, tie, tie + 1, -tie - 1, -tie + 1};
+    std::vector<float> got;
+    for (const Bf16 x : converted<Bf16>(from)) got.push_back(to_f32(x));
+    const float down = std::ldexp(1.0f, n), up = std::ldexp(0x1.02p0f, n);
+    EXPECT_EQ(got, (std::vector<float>{down, down, up, -up, -down})) << n;
+  }
 }
 
 // A number that is stored in 16 bits: the cotangent is rounded as the number was.

@@ -591,6 +591,8 @@ TEST(Quantize, FitsAFunctionToParametersThatAreNarrow) {
     const Quantized q = quantize(mlp_function(), mlp_params(), {.to = to});
     EXPECT_EQ(with_narrow_params(mlp_function(), q.params), q.function);
     EXPECT_EQ(with_narrow_params(mlp_function(), mlp_params()), mlp_function());
+    // One that takes them already stays as it is.
+    EXPECT_EQ(with_narrow_params(q.function, q.params), q.function);
   }
   const Function f = trace("f", {{"w", {Dtype::kF32, {3, 4}}}, {"x", {Dtype::kF32, {4}}}},
                            [](std::span<const Value> in) {

@@ -134,6 +134,35 @@ TEST(ExampleModel, OfDimensionsWithoutNamesLeadsWithItsBatch) {
                [&] { load_onnx_model(file.path()); });
 }
 
+// A dimension whose size the file gives is no batch, though it has no name either.
+TEST(ExampleModel, OfDimensionsWithoutNamesKeepsTheFixedOnes) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"", "3"});
+  add_input(graph, "y", kFloat, {"3", "2"});
+  add_node(graph, "MatMul", {"x", "y"}, {"z"});
+  add_output(graph, "z");
+  const Model read = loaded(model);
+  EXPECT_EQ(read.note, "");
+  EXPECT_EQ(to_string(read.function.inputs()[0].type), "f32[3]");
+  EXPECT_EQ(to_string(read.function.inputs()[1].type), "f32[3, 2]");
+}
+
+// The batch of 1 that a file fixes is left out where every output has it, too.
+TEST(ExampleModel, OfABatchOfOneMayHaveOutputsWithoutIt) {
+  for (const auto& [keeps, type] : {std::pair(1, "f32[3]"), std::pair(0, "f32[1, 3]")}) {
+    ::onnx::ModelProto model = empty_model();
+    auto& graph = *model.mutable_graph();
+    add_input(graph, "x", kFloat, {"1", "3"});
+    add_integers(graph, "axes", {1});
+    add_integers(graph, "all", {0, 1});
+    set_integer(add_node(graph, "ReduceSum", {"x", keeps ? "axes" : "all"}, {"y"}), "keepdims",
+                keeps);
+    add_output(graph, "y");
+    EXPECT_EQ(to_string(data_input(loaded(model)).type), type);
+  }
+}
+
 TEST(ExampleModel, OfAGraphWithoutInputsIsNone) {
   const auto refused = [](const ::onnx::ModelProto& model) {
     expect_error(ErrorCode::kFormat, "expected an input of the function without a tensor",

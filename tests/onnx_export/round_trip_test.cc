@@ -177,6 +177,15 @@ TEST(OnnxRoundTrip, OfIndicesThatNameNoRow) {
                });
 }
 
+// The quotient is 0, and all of the dividend is left; ONNX does not say.
+TEST(OnnxRoundTrip, OfIntegersDividedByZero) {
+  const Tensor x = Tensor::from<std::int32_t>({4}, {7, -7, 0, 8});
+  const Tensor by = Tensor::from<std::int32_t>({4}, {0, 0, 0, -3});
+  expect_alike({{"x", x.type()}, {"by", by.type()}}, {x, by}, 0, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0] / in[1], remainder(in[0], in[1])};
+  });
+}
+
 // Operands that are both repeated are so in the result: their sum is not one of rows.
 TEST(OnnxRoundTrip, OfOperandsThatAreBothRepeated) {
   const Tensor a = random_tensor({Dtype::kF32, {2}}, Key(1));

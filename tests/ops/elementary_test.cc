@@ -42,6 +42,12 @@ TEST(Maximum, EqualOperandsShareTheSlope) {
             (SlopesByBoth{{1, 0, 0.5, 0.5}, {0, 1, 0.5, 0.5}}));
 }
 
+TEST(Abs, IsLevelAtZero) {
+  EXPECT_EQ(
+      slopes_by_both([](Value a, Value) { return abs(a); }, {-2, -0.0, 0, 2}, {0, 0, 0, 0})[0],
+      (std::vector<double>{-1, 0, 0, 1}));
+}
+
 TEST(Comparisons, OfBooleansAndOfIntegersOfTwoDtypes) {
   const auto of = [](Value (*compare)(Value, Value), const Tensor& a, const Tensor& b) {
     const Function f =

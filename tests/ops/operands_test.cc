@@ -246,6 +246,7 @@ TEST(Operands, OfAttention) {
   EXPECT_THROW(attended({kF32, {}}, {kF32, {}}), Error);
   EXPECT_THROW(attended({kF32, {3}}, {kF32, {1, 3}}), Error);
   EXPECT_THROW(attended({kF32, {1, 3}}, {kF32, {3}}), Error);
+  EXPECT_THROW(attended({kF32, {1, 1, 3}}, {kF32, {0, 1, 3}}), Error);  // no heads of keys
 }
 
 TEST(Operands, OfAttentionToACache) {

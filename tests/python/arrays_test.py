@@ -500,6 +500,10 @@ class Use(unittest.TestCase):
             np.testing.assert_array_equal(np.asarray(a[index]), x[index], str(index))
             np.testing.assert_array_equal(np.asarray(f(index)), x[index], str(index))
         np.testing.assert_array_equal(np.asarray(a[np.array([1, 0, 1])]), x[[1, 0, 1]])
+        for whether in (True, False, np.True_, np.False_):  # all or nothing, and no row
+            np.testing.assert_array_equal(np.asarray(a[whether]), x[whether])
+        with self.assertRaises(IndexError):
+            lp.asarray(1.0)[0]
         for bad in (2, -3, (0, 3)):
             with self.assertRaises(IndexError):
                 a[bad]
@@ -762,6 +766,10 @@ class Use(unittest.TestCase):
         self.assertFalse(2.5 in whole or 2**40 in whole)
         self.assertEqual((round(lp.asarray(2.5678), 2), round(lp.asarray(3.6))), (2.57, 4))
         self.assertEqual(round(lp.asarray([0.4, 2.6])).tolist(), [0.0, 3.0])
+        # While code is traced one number is no number of Python's.
+        self.assertEqual(lp.compile(lambda a: round(a))(lp.asarray(2.6)).item(), 3.0)
+        with self.assertRaisesRegex(TypeError, "one number"):
+            lp.compile(lambda a: round(a, 2))(lp.asarray(2.6))
         with self.assertRaisesRegex(TypeError, "one number"):
             round(x, 2)
         with self.assertRaisesRegex(TypeError, "traced"):

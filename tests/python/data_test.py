@@ -142,6 +142,11 @@ class Files(Temporary):
             lp.load(path)
         model = lp.load(path, {"x.1": 7})
         self.assertEqual(model.inputs, [("x", "f32[7]")])
+        # No other file has them.
+        for name, content in (("a.npy", lp.ones(2)), ("a.npz", {"a": lp.ones(2)}), ("a.safetensors", {"a": lp.ones(2)})):
+            lp.save(self.folder / name, content)
+            with self.assertRaisesRegex(ValueError, "sizes of dimensions are for ONNX models only"):
+                lp.load(self.folder / name, {"x.1": 7})
 
     def test_reasons_of_the_system(self):
         for reason, kind in (

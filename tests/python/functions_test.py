@@ -152,6 +152,12 @@ class Transformations(unittest.TestCase):
             lp.dot({}, {})
         with self.assertRaisesRegex(ValueError, "other names: w, b and w"):
             lp.dot(a, {"w": np.float32([1, 2])})
+        # A group as an array alone: one that would stretch is a mistake.
+        with self.assertRaisesRegex(ValueError, "dot: expected arrays of one shape"):
+            lp.dot({"w": lp.ones((3, 4))}, {"w": lp.ones(4)})
+        self.assertEqual(lp.dot({"a": lp.ones(2), "b": {"c": 3.0}}, {"a": lp.ones(2), "b": {"c": 5.0}}).item(), 17)
+        with self.assertRaisesRegex(TypeError, "expected a mapping of names to arrays, got Array"):
+            lp.dot(a, lp.ones(2))
 
     def test_the_words_of_jax(self):
         f = lambda a, b: ((a * b).sum(), {"sum": a + b})
@@ -170,8 +176,9 @@ class Transformations(unittest.TestCase):
             lp.grad(lp.trace(lambda a: a.sum(), a), has_aux=True)
         with self.assertRaisesRegex(TypeError, "jvp: expected tuples of primals and tangents, got Array and Array"):
             lp.jvp(lambda a: a, lp.asarray(a), lp.asarray(a))
-        with self.assertRaisesRegex(TypeError, "jvp: expected primals and tangents"):
-            lp.jvp(lambda a: a, (a,))
+        for code in (lambda a: a, lp.trace(lambda a: a, a)):
+            with self.assertRaisesRegex(TypeError, "jvp: expected primals and tangents"):
+                lp.jvp(code, (a,))
         for made in (lp.grad(f), lp.vmap(f), lp.compile(f), lp.custom_vjp(f)):
             self.assertEqual(list(inspect.signature(made).parameters), ["a", "b"])
         self.assertEqual([name for name, _ in lp.trace(lp.grad(f, has_aux=True), a, b).inputs], ["a", "b"])
@@ -649,6 +656,9 @@ class Functions(unittest.TestCase):
             self.assertTrue(one.same_bits(other))
         batched = lp.vmap(self.f, [None, None, 0], size=4)
         self.assertEqual(batched.outputs, [("", "f32[4, 2]")])
+        # Without a size it is code like any other: the arguments have it.
+        rows = floats(4, 3)
+        self.assertEqual(lp.vmap(loss, (None, None, 0))(w, b, rows).tolist(), [loss(w, b, row).item() for row in rows])
         self.assertEqual(len(lp.vjp(loss).inputs), 4)
         self.assertEqual(len(lp.jvp(loss, wrt=["b"]).outputs), 2)
         self.assertTrue(all(op["op"] != "relu" for op in lp.expand(self.f).ops))
@@ -1215,6 +1225,22 @@ class Networks(unittest.TestCase):
         self.assertIsInstance(lp.optim.step(loss, plain, lp.optim.Clip(norm=1.0))(layers, {}, 0.1, x, y)[0], list)
         number, _ = adam(2.0, 1.0, adam.init(2.0), 0.5)
         self.assertAlmostEqual(number.item(), 1.5, places=6)
+
+    def test_a_gradient_has_the_shape_of_its_parameter(self):
+        sgd = lp.optim.Sgd(momentum=0.9)
+        params = {"w": lp.ones((3, 4)), "more": [lp.ones(2)]}
+        state = sgd.init(params)
+        # One of a row, or of each of two examples, would stretch.
+        for shape in ((4,), (1, 4), (2, 3, 4), ()):
+            for name, gradients in (("w", {"w": lp.ones(shape), "more": [lp.ones(2)]}),
+                                    ("more.0", {"w": lp.ones((3, 4)), "more": [lp.ones(shape)]})):
+                with self.assertRaisesRegex(lp.ShapeError, f"Sgd: '{name}' has the shape .*, the gradient by it .{', '.join(map(str, shape))}.$"):
+                    sgd(params, gradients, state, 0.1)
+        moved, _ = sgd(params, {"w": lp.ones((3, 4)), "more": [lp.ones(2)]}, state, 0.5)
+        self.assertEqual((moved["w"].shape, moved["more"][0].tolist()), ((3, 4), [0.5, 0.5]))
+        for what, numbers in (("rate", (lp.ones(4),)), ("scale", (0.1, lp.ones(1)))):
+            with self.assertRaisesRegex(lp.ShapeError, f"Sgd: {what}: expected one number, got the shape "):
+                sgd(params, params, state, *numbers)
 
     def test_a_step_clips_for_any_optimizer(self):
         loss = lambda p, x: (p["w"] * x).sum()  # whose gradient is x

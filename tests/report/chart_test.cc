@@ -174,6 +174,20 @@ TEST(Charts, ALineOfManyPointsGoesToTheRight) {
   EXPECT_EQ(last, 468);
 }
 
+// No more points than the plot has places for.
+TEST(Charts, ALineOfFewPointsHasThemAll) {
+  std::vector<Point> points;
+  for (int i = 0; i < 300; ++i) points.push_back({double(i), double(i % 3)});
+  points[100].y = std::nan("");
+  const std::string html = to_html(chart(points));
+  EXPECT_EQ(count(html, "M"), 2u);
+  EXPECT_EQ(count(html, "L"), 297u);
+}
+
+TEST(Charts, ALogarithmicAxisHasPlaceForVerySmallValues) {
+  EXPECT_EQ(count(to_html(chart({{0, 1e-200}, {1, 1}}, true)), "\"M58.0 240.0L468.0 12.0\""), 1u);
+}
+
 TEST(Charts, NoNumberIsTooOdd) {
   const double limit = std::numeric_limits<double>::max();
   for (double y :

@@ -180,6 +180,21 @@ TEST(Report, TheNormOfALayerIsOfAllItsParameters) {
   EXPECT_TRUE(contains(page, "layers.0: step 1, ratio 0.1<"));
 }
 
+// Beside another one, which has a line.
+TEST(Report, ALayerOfZerosHasNoRatio) {
+  train::RunLog log;
+  train::LayerStatistics layer, zeros;
+  layer.name = "layers.0";
+  layer.parameters = {{"weight", 0, 0.1, 1, 1, 0.5}};
+  zeros.name = "layers.1";
+  zeros.parameters = {{"weight", 0, 0, 0, 1, 0.5}};
+  log.probes = {{1, {layer, zeros}}};
+  const std::string page = report_html(log, {});
+  EXPECT_TRUE(contains(chart_of(page, "Gradient norm by layer"), "layers.1"));
+  EXPECT_TRUE(contains(chart_of(page, "Update-to-weight ratio"), "layers.0"));
+  EXPECT_FALSE(contains(chart_of(page, "Update-to-weight ratio"), "layers.1"));
+}
+
 // A layer with an activation shows what comes out of that, and its heads the lowest of them.
 TEST(Report, ALayerIsWhatComesOutOfIt) {
   train::RunLog log;
@@ -222,6 +237,7 @@ TEST(Report, ItsTilesAreOfTheTestSetAndOfAWholeTime) {
   train::EndEvent end;
   end.test.metrics.set("loss", 0.25);
   for (const auto& [seconds, text] : {std::pair{59.5, "59.5 s"},
+                                      {60.0, "1 min 0 s"},
                                       {61.0, "1 min 1 s"},
                                       {119.6, "2 min 0 s"},
                                       {3599.7, "1 h 0 min"},

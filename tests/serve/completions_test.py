@@ -207,6 +207,9 @@ class Answers(CompletionsTest):
         expected = self.generated("gpt", "the cat", 9, 4)
         self.assertEqual(self.text(self.server, prompt=tokens, max_tokens=9, seed=4), expected)
         self.assertEqual(self.text(self.server, prompt=[tokens], max_tokens=9, seed=4, echo=True), "the cat" + expected)
+        # The first byte of two: half a character is a part of the prompt, too.
+        of_bytes = json.loads((TESTS / "data/byte_pair/vocab.json").read_text())
+        self.assertEqual(self.text(self.server, "llama", prompt=[of_bytes["t"], of_bytes["\u00c3"]], max_tokens=0, echo=True), "t\ufffd")
         self.refused(self.server.post(PATH, {"model": "gpt", "prompt": [1000]}), 400, "prompt[0]")
 
     def test_without_a_prompt(self):

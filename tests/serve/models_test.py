@@ -165,6 +165,9 @@ class Folder(served.ServeTest):
         self.output("train", "--data", "moons", "--layers", "2,8,2", "--epochs", "1", "--out", run)
         for path in (".", "../moons", "../moons/.", str(run) + "/"):
             self.assertEqual(self.serve(path, cwd=run).get("/v2/models").json(), {"models": ["moons"]}, path)
+        # A folder has no ending to leave out.
+        shutil.copytree(run, self.models / "moons-1.5")
+        self.assertEqual(self.serve(self.models / "moons-1.5").get("/v2/models").json(), {"models": ["moons-1.5"]})
         for spec in (f".={run}", f"..={run}", f"={run}", f"a/b={run}", "", "/"):
             self.assertIn("expected PATH or NAME=PATH", self.error(1, "serve", spec))
 

@@ -663,5 +663,53 @@ TEST(Checkpoint, RefusesTensorsOfNoState) {
   }
 }
 
+TEST(Config, RefusesWhatDoesNotFitTheData) {
+  const Split data = data_of(Task::kClassification, 4);
+  TrainConfig other;
+  other.task = "regression";
+  expect_refused(other, data, "config.task: regression, but the data is for classification");
+  // A table has the task that it is given.
+  expect_refused({}, data_of(Task::kNextToken, 4),
+                 "config.task: next_token, but the data is no text");
+  TrainConfig patient;
+  patient.patience = 2;
+  expect_refused(patient, data, "config.early_stopping.patience: the data has no validation set");
+  TrainConfig both;
+  both.hidden = {7};
+  both.layers = {5, 7, 3};
+  expect_refused(both, data,
+                 "config.model.hidden: expected model.hidden or model.layers, got both");
+}
+
+// A recipe's numbers are those of its own optimiser.
+TEST(Config, AnOptimizerThatIsChosenHasItsUsualNumbers) {
+  TrainConfig config;
+  config.model = "gpt";
+  config.optimizer = "adam";
+  EXPECT_EQ(complete(config, text_of(config)).optimizer_numbers.at("beta2"), 0.999);
+}
+
+TEST(Config, WhatOverridesAKeyReplacesTheNumbersOfItsShape) {
+  TrainConfig file, preset;
+  file.model = "gpt";
+  file.rotary_base = 500.0;
+  preset.preset = "llama";
+  EXPECT_FALSE(overridden(file, preset).rotary_base);
+  // The sizes of a gpt mean different things, whoever says that it is one.
+  TrainConfig blocks, gpt;
+  blocks.layers = {3};
+  gpt.model = "gpt";
+  gpt.hidden = {50};
+  EXPECT_EQ(overridden(blocks, gpt).layers, blocks.layers);
+}
+
+TEST(Config, AListMayBeEmpty) {
+  TrainConfig config;
+  for (const ConfigKey& key : config_keys())
+    if (key.flag == "--hidden") set_from_text(config, key, "none");
+  ASSERT_TRUE(config.hidden);
+  EXPECT_TRUE(config.hidden->empty());
+}
+
 }  // namespace
 }  // namespace limpid::train

@@ -228,6 +228,21 @@ TEST(DataFacts, NumbersAndTargetsHaveAMeanAndADeviation) {
   EXPECT_EQ(facts.targets[1].std, 0);
 }
 
+// One that separates two of three classes, and one that has no number in a row.
+TEST(DataFacts, AColumnThatTellsSomeRowsDoesNotTellTheTarget) {
+  std::vector<float> values;
+  std::vector<std::int32_t> labels;
+  for (std::int32_t i = 0; i < 30; ++i) {
+    labels.push_back(i % 3);
+    values.insert(values.end(),
+                  {i % 3 == 2 ? 1.0f : 0.0f, i == 7 ? std::nanf("") : static_cast<float>(i % 3)});
+  }
+  Split data;
+  data.train = dataset(2, values, labels);
+  data.train.classes = 3;
+  EXPECT_TRUE(data_facts(data).giveaways.empty());
+}
+
 // Beside one that does.
 TEST(DataFacts, AConstantColumnTellsNothing) {
   std::vector<float> values;

@@ -725,6 +725,7 @@ TEST(Doctor, TheFirstWeightsDifferAndKeepTheSignal) {
   EXPECT_FALSE(find(250));
   EXPECT_EQ(find(251)->cause,
             "the initial weights are too large: the signal grows from layer to layer");
+  for (const double overflowed : {HUGE_VAL, std::nan("")}) EXPECT_TRUE(find(overflowed));
   EXPECT_EQ(find(5, {"layers.0.weight", 0.5, 0, 1, 1, 1})->symptom,
             "all numbers of layers.0.weight are 0.5");
   EXPECT_TRUE(find(5, {"layers.0.weight", 0, 0, 0, 1, 1}));
@@ -758,6 +759,9 @@ TEST(Doctor, WhatIsHighOnAllRowsIsUnderfitted) {
             "the training loss ended at 2, 67 % of the 3 it began at");
   EXPECT_EQ(remedies_text(checked(log, "underfitting")->remedies),
             "wider --layers; model.dropout=0.0; optimizer.weight_decay=0.0");
+  RunLog exploded = log;
+  for (std::size_t i = 150; i < 200; ++i) exploded.steps[i].loss = 4.6;
+  EXPECT_FALSE(checked(exploded, "underfitting")) << "half above its start";
   log.epochs.clear();
   EXPECT_FALSE(checked(log, "underfitting"));
 }
@@ -811,6 +815,8 @@ TEST(Doctor, ALongerRunIsLongerByItsOwnMeasure) {
   EXPECT_EQ(remedies(), "epochs=15" + then);
   log.run.config = Json{{"steps", 70}};
   EXPECT_EQ(remedies(), "steps=210" + then);
+  log.run.config = Json{{"steps", 1e300}};
+  EXPECT_EQ(remedies(), "more --epochs" + then);
   log.end->test.metrics = {{"perplexity", 9}};
   EXPECT_FALSE(checked(log, "underfitting"));
   log.end->test.metrics = {{"ngram_perplexity", 8}};
@@ -834,6 +840,7 @@ TEST(Doctor, ALeapIsAboveTheStepsBefore) {
   EXPECT_TRUE(find(4, 99, 3.02));
   EXPECT_FALSE(find(4, 99, 2.9));
   EXPECT_FALSE(find(1, 19, 9)) << "too few steps before";
+  EXPECT_FALSE(find(1, 99, HUGE_VAL)) << "loss_not_finite tells of it";
   EXPECT_EQ(find(1, 20, 9)->cause,
             "a step that was too large, or a batch unlike all others; the learning rate is 0.7");
 }

@@ -72,6 +72,14 @@ TEST(Metrics, NextToken) {
   EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({2}, {1, 0})), Error);
 }
 
+// As of classes: the first of the largest is the prediction.
+TEST(Metrics, ATokenBesideAnEarlierOneOfTheSameLogitIsNotPredicted) {
+  const Tensor logits = Tensor::from<float>({2, 3}, {1, 4, 4, 4, 1, 4});
+  EXPECT_EQ(
+      next_token_metrics(logits, Tensor::from<std::int32_t>({2}, {2, 0})).metrics.at("accuracy"),
+      0.5);
+}
+
 TEST(Metrics, TopFive) {
   // Label 6 is the fifth, the sixth, after five equal ones, no number, and after five of these.
   const float nan = std::numeric_limits<float>::quiet_NaN();

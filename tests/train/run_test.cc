@@ -100,6 +100,9 @@ TEST(Run, BeginsWithoutTheFilesOfAKilledRun) {
   EXPECT_FALSE(std::filesystem::exists(folder / "run/.limpid-7.tmp"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/.limpid-notes"));
   EXPECT_TRUE(std::filesystem::exists(folder / "run/mine.tmp"));
+  std::ofstream(folder / "run/.limpid-8.tmp") << "a part";
+  train::Run(small_config(), {.folder = folder / "run"}).resume();
+  EXPECT_FALSE(std::filesystem::exists(folder / "run/.limpid-8.tmp"));
 }
 
 // ---- what it tells
@@ -686,6 +689,23 @@ TEST(Run, AFinishedRunBecomesLonger) {
                [&] { train::Run(longer, options).resume(); });
 }
 
+TEST(Run, ARunOfAFewStepsBecomesLonger) {
+  TrainConfig config = small_config();
+  config.schedule = "constant";
+  config.epochs.reset();
+  config.steps = 6;
+  const Whole whole(config);
+  const TemporaryFolder folder;
+  const RunOptions options{.folder = folder / "run"};
+  config.steps = 3;
+  train::Run(config, options).train();
+  config.steps = 6;
+  train::Run run(config, options);
+  run.resume();
+  run.train();
+  expect_same(run.model().params, whole.params);
+}
+
 // Its configuration is that of the longer run, its checkpoint still that of the shorter one.
 TEST(Run, AnExtendedRunThatIsKilledBeforeItsNextCheckpointGoesOn) {
   TrainConfig config = small_config();
@@ -922,6 +942,30 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
   EXPECT_FALSE(verify_shard(RunFolder(folder / "other"), 2, 1).logged) << "it logs no hashes";
   refused("the checkpoint has another configuration or other data than the run",
           [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
+}
+
+// Of a run that was made longer twice, the steps in between have a configuration that is gone.
+TEST(VerifyShard, HasTheStepsBeforeTheFirstExtension) {
+  const TemporaryFolder folder;
+  const RunFolder run(folder / "run");
+  TrainConfig config = shared_config();
+  config.log_shards = true;
+  config.log_every = 1;
+  train::Run(config, {.folder = run.path()}).train();
+  for (const std::int64_t epochs : {6, 7}) {
+    config = run.read_config();
+    config.epochs = epochs;
+    train::Run longer(config, {.folder = run.path(), .command = {"make", "it", "longer"}});
+    longer.resume();
+    longer.train();
+  }
+  const VerifiedShard last = verify_shard(run, kSteps, 0);
+  ASSERT_TRUE(last.logged);
+  EXPECT_EQ(last.hash, *last.logged);
+  expect_error(ErrorCode::kInvalidArgument,
+               "step 21: the run was extended after steps 20 and 24, expected a step that is not "
+               "in between",
+               [&] { verify_shard(run, kSteps + 1, 0); });
 }
 
 // An epoch has four steps, and the second one is not better.

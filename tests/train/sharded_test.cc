@@ -188,6 +188,16 @@ TEST(Shards, TheSumIsThatOfOneBatchButForRounding) {
   EXPECT_EQ(both.ending(), Ending::kFinished);
 }
 
+TEST(Shards, TheNormIsThatOfTheGradientBeforeItsValuesAreClipped) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 9, 2}, relu));
+  TrainOptions options{.batch = 20, .shards = 3};
+  const StepEvent free = Trainer(problem, data, options).step().step;
+  options.rule.clip.value = 1e-3;
+  const StepEvent clipped = Trainer(problem, data, options).step().step;
+  EXPECT_EQ(clipped.gradient_norm, free.gradient_norm);
+}
+
 // Pieces of matrices decay as whole ones do, and vectors do not.
 TEST(Shards, WhatDecaysIsThatOfOneBatch) {
   const Split data = drawn_split(Task::kClassification);
@@ -238,6 +248,21 @@ TEST(Shards, AreHashedInTheFirstStepAndInEveryNth) {
     if (const StepEvent step = trainer.step().step; !step.shards.empty())
       hashed.push_back(step.step);
   EXPECT_EQ(hashed, (std::vector<std::int64_t>{1, 3, 6}));
+}
+
+// Asking for a hash changes nothing.
+TEST(Shards, AreHashedOutsideOfAStepToo) {
+  const Split data = drawn_split(Task::kClassification);
+  const Problem problem = mlp_problem(nn::mlp({kInputs, 3, 2}, relu, 0.4));
+  const TrainOptions options{.steps = 2, .batch = 9, .shards = 2, .hash_shards_every = 1};
+  Trainer alone(problem, data, options), asked(problem, data, options);
+  while (alone.ending() == Ending::kNone) {
+    const std::uint64_t second = asked.hash_of_shard(1);
+    const StepEvent step = alone.step().step;
+    EXPECT_EQ(second, std::stoull(step.shards.at(1), nullptr, 16));
+    EXPECT_EQ(asked.step().step.shards, step.shards);
+  }
+  EXPECT_EQ(hash_of(asked, asked.state()), hash_of(alone, alone.state()));
 }
 
 // Absolute errors pull with the same force from any distance, so the gradients are equal.

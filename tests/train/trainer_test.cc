@@ -166,6 +166,16 @@ TEST(Trainer, AccumulatesWhatOneLargeBatchGivesButForRounding) {
   EXPECT_EQ(parts.ending(), Ending::kFinished);
 }
 
+// 45 examples in micro-batches of 10: the last one has 5.
+TEST(Trainer, AMicroBatchCountsByItsExamples) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(0), Task::kRegression);
+  const StepResult whole = Trainer(problem, data, {.batch = 45}).step();
+  const StepResult parts = Trainer(problem, data, {.batch = 10, .accumulate = 5}).step();
+  EXPECT_NEAR(parts.step.loss / whole.step.loss, 1, 1e-5);
+  EXPECT_NEAR(parts.step.gradient_norm / whole.step.gradient_norm, 1, 1e-5);
+}
+
 // If all examples are equal, micro-batches differ only by their dropout masks.
 TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
   Split data;
@@ -176,11 +186,12 @@ TEST(Trainer, EveryMicroBatchHasDropoutOfItsOwn) {
   data.train.inputs = first_row(data.train.inputs);
   data.train.targets = first_row(data.train.targets);
   const Problem problem = mlp_problem(network(0.5), Task::kRegression);
-  Trainer one_by_one(problem, data, {.epochs = 1, .batch = 4, .schedule = {.rate = 0}});
+  Trainer one_by_one(problem, data, {.epochs = 2, .batch = 4, .schedule = {.rate = 0}});
   Trainer together(problem, data,
                    {.epochs = 1, .batch = 4, .accumulate = 2, .schedule = {.rate = 0}});
   const double first = one_by_one.step().step.loss, second = one_by_one.step().step.loss;
   EXPECT_NE(first, second);
+  EXPECT_NE(first, one_by_one.step().step.loss) << "another epoch has other masks";
   EXPECT_EQ(together.step().step.loss, static_cast<float>(0.5 * first + 0.5 * second));
 }
 
@@ -357,6 +368,7 @@ TEST(Trainer, GoesOnFromAnyStepAsIfNothingHadBeen) {
   for (const TrainState& state : states) {
     Trainer other(problem, data, everything());
     other.restore(state);
+    expect_same_params(other.state(), state);
     finish_training(other);
     EXPECT_EQ(other.ending(), whole.ending());
     expect_same_params(other.state(), states.back());
@@ -402,6 +414,7 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
   expect_refused([](TrainState& s) { s.step = 1000; });
   expect_refused([](TrainState& s) { s.step = -1; });
   expect_refused([](TrainState& s) { s.best_epoch = 2; });
+  expect_refused([](TrainState& s) { s.best_epoch = -1; });
   expect_refused([](TrainState& s) { s.params = {}; });
   expect_refused([](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
   expect_refused([](TrainState& s) { s.optimizer = {}; });
@@ -462,6 +475,19 @@ TEST(Trainer, ATieIsNotBetter) {
 }
 
 // Also where the epoch is the last one of the run.
+// The test set does not choose the model.
+TEST(Trainer, NoEpochIsTheBestWithoutAValidationSet) {
+  Split data = split(Task::kClassification);
+  data.validation = {};
+  Trainer trainer(mlp_problem(network()), data, {.epochs = 2, .batch = 45});
+  while (trainer.ending() == Ending::kNone) {
+    const EpochEvent epoch = *trainer.step().epoch;
+    EXPECT_TRUE(epoch.validation.find("loss")) << "it is watched all the same";
+    EXPECT_FALSE(epoch.best);
+  }
+  EXPECT_EQ(trainer.best_epoch(), 0);
+}
+
 TEST(Trainer, StopsEarlyAtItsLastEpoch) {
   const Split data = split(Task::kClassification);
   const TrainOptions options{.epochs = 4,
@@ -505,6 +531,16 @@ TEST(Trainer, HasStoppedEarlyAfterAResumeToo) {
   again.restore(first.state());
   EXPECT_EQ(again.ending(), Ending::kEarlyStopping);
   EXPECT_THROW(again.step(), Error);
+  // After the last epoch, too, which ends before its five steps.
+  TrainOptions cut = options;
+  cut.steps = 18;
+  Trainer whole(mlp_problem(network(0)), data, cut);
+  finish_training(whole);
+  ASSERT_EQ(whole.steps_done(), 18);
+  Trainer same(mlp_problem(network(0)), data, cut);
+  same.restore(whole.state());
+  EXPECT_EQ(whole.ending(), Ending::kEarlyStopping);
+  EXPECT_EQ(same.ending(), Ending::kEarlyStopping);
 }
 
 // Decay shrinks the weights of a feature that only the validation rows have. In the first epoch
@@ -641,6 +677,7 @@ TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
         static_cast<double>(again[replay.function.output_index("loss")].item<float>());
     EXPECT_TRUE(loss == result.step.loss || (std::isnan(loss) && std::isnan(result.step.loss)));
     EXPECT_THROW(trainer.step(), Error);
+    expect_same_params(trainer.state(), before);  // the replay changed nothing
   }
 }
 

@@ -456,6 +456,16 @@ class Tool(tool.ToolTest):
                     process.terminate()
                     process.communicate()
 
+    def test_a_folder_of_hugging_face_is_a_model(self):
+        # It has a config.json as a run does.
+        page = Page(pathlib.Path(__file__).parents[1] / "huggingface/gpt2")
+        try:
+            status, session = page.ask("session")
+        finally:
+            page.stop()
+        self.assertEqual((status, session["runs"]), (200, []))
+        self.assertEqual([(model["name"], model["origin"], model["kind"]) for model in session["models"]], [("gpt2", "named", "model")])
+
     def test_wrong_uses(self):
         self.error(1, "view", self.folder / "nothing.safetensors", "--no-open")
         self.error(2, "view", "--port", "99999")

@@ -345,6 +345,18 @@ TEST_F(ViewCompare, AVariantOfTensorsAloneIsNoModel) {
   EXPECT_EQ(kept->hash, open->hash);
 }
 
+TEST_F(ViewCompare, ACommandNamesTheDataOfItsExample) {
+  Subject edited{.model = "r0", .changes = {{.edit = parse_edit("%1[5] = 0")}}};
+  const auto command = [&](const InputSpec::Example& example) {
+    edited.input = InputSpec{example};
+    return edit_text(*session_, edited).command;
+  };
+  const std::string trace = "limpid trace '" + (folder_ / "moons").string() + "' --data ";
+  EXPECT_EQ(command({.index = 2}), trace + "'moons:3,count=200' --index 2 --edit '%1[5] = 0'");
+  EXPECT_EQ(command({.data = "moons:5,count=50", .index = 2}),
+            trace + "'moons:5,count=50' --index 2 --edit '%1[5] = 0'");
+}
+
 // The tool has it under its name.
 TEST_F(ViewCompare, ADroppedModelsCommandHasItsName) {
   OpenModel open{.name = "my net.safetensors", .origin = Origin::kDropped};

@@ -232,7 +232,7 @@ TEST(Edit, TextReadsBack) {
                            "three = 0",
                            "%3] = 0",
                            "%[0] = 0",
-                           "%3 += noise(1, 2",
+                           "%3 += noise(1, 23",
                            "%3 += noise(one, 2)",
                            "%3 = noise(1, 2)"})
     EXPECT_EQ(code_of([&] { parse_edit(text); }), ErrorCode::kParse) << text;

@@ -764,6 +764,16 @@ TEST_F(ViewForward, ARequestHasItsOptions) {
   const std::string one = R"("input": {"index": 1}, "layer": "layers.1", "index": 0)";
   EXPECT_EQ(said("neuron", one + R"(, "terms": 2)").at("terms").size(), 2u);
   EXPECT_EQ(said("neuron", one).at("terms").size(), 8u);
+  const auto gradients = [&](const std::string& options) {
+    return said("gradient", R"("input": {"index": 1}, "of": {"loss": {}})" + options).at("rows");
+  };
+  EXPECT_GT(gradients("").size(), 1u);
+  EXPECT_EQ(gradients(R"(, "only": ["%0"])").size(), 1u);
+  EXPECT_EQ(gradients("").at(0).at("values").at("values").size(), 2u);
+  EXPECT_FALSE(gradients(R"(, "values": 0)").at(0).contains("values"));
+  const std::string play = R"("config": {"data": {"name": "moons", "count": 20}}, "steps": 3)";
+  EXPECT_NE(said("play/export", play).at("command").as_string().find(" --steps 3 "),
+            std::string::npos);
   const auto shown = [&](const std::string& options) {
     return said("data", options + R"("first": 2)").at("examples").dump();
   };
@@ -858,6 +868,13 @@ TEST_F(ViewForward, AModelIsDescribed) {
   EXPECT_TRUE(line.at("picture").is_null());
   EXPECT_EQ(square.at("parameters").as_integer(), 64 * 2 + 2);
   EXPECT_EQ(square.at("bytes").as_integer(), 4 * (64 * 2 + 2));
+  // A table of 64 columns is no picture.
+  const nn::Mlp net = nn::mlp({64, 2}, relu);
+  OpenModel table{.name = "table", .config = DataConfig{}};
+  table.model = {net.function(), net.init(Key(1)), ""};
+  EXPECT_FALSE(model_json(table).at("picture").is_null());
+  table.config->feature_names.assign(64, "a");
+  EXPECT_TRUE(model_json(table).at("picture").is_null());
   // So are examples of that many numbers, unless these have names.
   const auto shown = [](std::int64_t count, std::vector<std::string> names) {
     Dataset data;

@@ -363,6 +363,23 @@ TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
   EXPECT_THROW(ground.take_away(moons(), "", 1'000'001), Error);
 }
 
+TEST(ViewPlayground, WhatIsAtTheLimitsIsPlayed) {
+  Playground ground;
+  PlayRequest largest{.config = moons(), .grid = 128};
+  largest.config.hidden = {64, 1, 1, 1, 1, 1};
+  largest.config.count = 5000;
+  EXPECT_EQ(ground.play(largest).surface->values.elements(), 128 * 128 * 2);
+  const auto refused = [&](auto change) {
+    PlayRequest request = largest;
+    change(request);
+    EXPECT_THROW(ground.play(request), Error);
+  };
+  refused([](PlayRequest& r) { r.config.hidden.push_back(1); });
+  refused([](PlayRequest& r) { r.config.hidden[0] = 65; });
+  refused([](PlayRequest& r) { r.config.count = 5001; });
+  refused([](PlayRequest& r) { r.grid = 129; });
+}
+
 TEST(ViewPlayground, ARequestIsReadFromJson) {
   const Json json = Json::parse(
       R"({"config": {"data": {"name": "csv", "csv": "a,b", "target": "b", "seed": 4, "count": 9, "noise": 0.5},
@@ -413,6 +430,9 @@ TEST(ViewPlayground, ALinearModelHasItsCommand) {
   const PlayExport three = ground.take_away(config, "", 3);
   EXPECT_EQ(three.hash, played.hash);
   EXPECT_TRUE(to_json(ground.take_away(config, "", 0)).at("command").is_null());
+  // Of a state it is the network there: the steps are those of a training from the start.
+  const Played five = ground.play({.config = config, .steps = 5});
+  EXPECT_EQ(ground.take_away(config, five.state, 3).hash, five.hash);
 }
 
 // More of them than plans are kept.

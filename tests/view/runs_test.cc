@@ -408,23 +408,27 @@ TEST_F(ViewRuns, TheStepsBeforeARunBecameLongerAreRefused) {
                             step));
     }
   };
-  train::TrainConfig longer = moons_config();
-  longer.epochs = 8;
-  {
-    train::Run run(longer, {.folder = folder_ / "moons", .command = {"limpid"}});
-    run.resume();
-    // Here nothing was trained since, and the checkpoint is that of the shorter run.
-    EXPECT_EQ(session_->runs().at("r0", 28).verified, std::nullopt);
-    refused(session_->runs(), 27);
-    run.train();
-  }
-  Session later({.paths = {(folder_ / "moons").string()}});
-  for (const std::int64_t step : {0, 28, 55}) refused(later.runs(), step);
-  for (int again = 0; again < 2; ++again) {
-    const StepAgain last = later.runs().at("r0", 56);
-    EXPECT_EQ(last.model->hash, later.model("r0")->hash);
-    EXPECT_EQ(last.from, 56);
-    EXPECT_EQ(last.verified, std::nullopt);
+  for (const char* schedule : {"cosine", "linear"}) {
+    train::TrainConfig config = moons_config();
+    config.schedule = schedule;
+    train::Run(config, {.folder = folder_ / "moons", .overwrite = true}).train();
+    config.epochs = 8;
+    {
+      train::Run run(config, {.folder = folder_ / "moons", .command = {"limpid"}});
+      run.resume();
+      // Here nothing was trained since, and the checkpoint is that of the shorter run.
+      EXPECT_EQ(session_->runs().at("r0", 28).verified, std::nullopt);
+      refused(session_->runs(), 27);
+      run.train();
+    }
+    Session later({.paths = {(folder_ / "moons").string()}});
+    for (const std::int64_t step : {0, 28, 55}) refused(later.runs(), step);
+    for (int again = 0; again < 2; ++again) {
+      const StepAgain last = later.runs().at("r0", 56);
+      EXPECT_EQ(last.model->hash, later.model("r0")->hash);
+      EXPECT_EQ(last.from, 56);
+      EXPECT_EQ(last.verified, std::nullopt);
+    }
   }
 }
 
@@ -476,6 +480,7 @@ TEST_F(ViewRuns, ARunThatFailedLeavesItsFolderToOthers) {
   runs.act(id, Runs::Action::kResume);
   wait_until_it_ends(runs, id);
   EXPECT_EQ(runs.state(id), RunState::kFinished);
+  EXPECT_TRUE(runs.info(id).at("error").is_null());
 }
 
 TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
