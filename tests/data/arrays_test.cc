@@ -165,8 +165,9 @@ TEST(ArraysFault, NamesTheRow) {
                   {"y_train", ints(Shape{2}, {0, 1})},
                   {"x_test", kX},
                   {"y_test", ints(Shape{2}, {2, 1})}});
-  expect_refused(ErrorCode::kFormat, "'y': expected labels 0 and 1, got other numbers",
-                 {{"x", kX}, {"y", floats(Shape{2}, {0, 2})}}, Task::kMultiLabel);
+  for (const float other : {2.0f, 0.5f, -1.0f})
+    expect_refused(ErrorCode::kFormat, "'y': expected labels 0 and 1, got other numbers",
+                   {{"x", kX}, {"y", floats(Shape{2}, {0, other})}}, Task::kMultiLabel);
 }
 
 // One number in a file of a kilobyte costs no gigabytes.

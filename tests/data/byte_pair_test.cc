@@ -297,6 +297,22 @@ TEST(TokenizerFiles, OfGpt2AreWritten) {
   EXPECT_EQ(empty.names(), std::vector<std::string>{});
 }
 
+// vocab.json and merges.txt have no place for these.
+TEST(TokenizerFiles, AreNotWrittenWhereTheyWouldLoseSomething) {
+  const auto fits = [](const auto& change, Tokenizer::Marks marks) {
+    BytePairRules rules = rules_with({"aa", "end"}, {{"a", "a"}});
+    change(rules);
+    return fits_tokenizer_files(Tokenizer::byte_pair(std::move(rules), marks));
+  };
+  const auto as_it_is = [](BytePairRules&) {};
+  EXPECT_TRUE(fits(as_it_is, {}));
+  EXPECT_TRUE(fits(as_it_is, {{}, 257}));
+  EXPECT_FALSE(fits(as_it_is, {257, 257}));
+  EXPECT_FALSE(fits([](BytePairRules& rules) { rules.whole_words = true; }, {}));
+  EXPECT_FALSE(fits([](BytePairRules& rules) { rules.special = {257}; }, {}));
+  EXPECT_FALSE(fits([](BytePairRules& rules) { rules.words = WordPattern::kLlama3; }, {}));
+}
+
 TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
   Changed files(kFixtures / "llama3");
   const std::string text = testing::read(files.folder() / "tokenizer.json");

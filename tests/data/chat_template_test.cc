@@ -153,10 +153,10 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
   EXPECT_EQ(rendered("{% for m in messages if m.role != 'system' %}{{ loop.last }}{{ loop.length }}"
                      "{% endfor %}"),
             "False3False3True3");
-  EXPECT_EQ(
-      rendered("{{ messages[-1].content }}{{ messages[9] }}{{ messages[1:2][0].role }}"
-               "{{ true }}{{ none }}{{ not 1 == 2 }}{{ 'i' in 'Hi' }}{{ 2 not in [1, '2'] }}"),
-      "Why?userTrueNoneTrueTrueTrue");
+  EXPECT_EQ(rendered("{{ messages[-1].content }}{{ messages[9] }}{{ messages[1:2][0].role }}"
+                     "{{ true }}{{ none }}{{ not 1 == 2 }}{{ 'i' in 'Hi' }}{{ 2 not in [1, '2'] }}"
+                     "{{ 1 if none else 2 }}"),
+            "Why?userTrueNoneTrueTrueTrue2");
   EXPECT_EQ(rendered("{{ '\x01\x1f\x7f' | tojson }}"), "\"\\u0001\\u001f\x7f\"");
   EXPECT_EQ(rendered("[{{ '\u3000 \u00a0x\u2003\t' | trim }}]"), "[x]");
 }
@@ -214,6 +214,44 @@ TEST(ChatTemplate, TestsFiltersAndMethodsHaveJinjasNames) {
     expect_error(ErrorCode::kInvalidArgument, ": expected a ", [&] { rendered(source); });
 }
 
+TEST(ChatTemplate, OperatorsBindAsInJinja) {
+  EXPECT_EQ(rendered("{{ 1 if true else 2 if false else 3 }}"), "1");
+  EXPECT_EQ(rendered("{% for x in [1, 2, 3] if x > 2 or x < 2 %}{{ x }}{% endfor %}"), "13");
+  EXPECT_EQ(rendered("{% for x in [1, 2, 3] if x > 2 if x != 1 else true %}{{ x }}{% endfor %}"),
+            "13");
+  EXPECT_EQ(rendered("{{ 'a' ~ 2 * 3 }} {{ 2 * 3 ~ 'a' }}"), "a6 6a");
+}
+
+TEST(ChatTemplate, BoundsOfSlicesMayBeLeftOut) {
+  EXPECT_EQ(rendered("{{ 'abc'[::] }} {{ 'abc'[:] }} {{ 'abc'[1::] }} {{ 'abc'[:2:] }}"),
+            "abc abc bc ab");
+}
+
+// To tell the last element, the next one is read.
+TEST(ChatTemplate, LoopsMayBeAskedTwiceWhetherAnElementIsTheLast) {
+  EXPECT_EQ(rendered("{% for x in [1, 2, 3] %}{{ loop.last }}{{ loop.last }}{{ x }} {% endfor %}"),
+            "FalseFalse1 FalseFalse2 TrueTrue3 ");
+}
+
+TEST(ChatTemplate, ValuesThatAreNotThereAreJinjas) {
+  EXPECT_EQ(rendered("{{ missing == other }} {{ missing == 1 }} {{ none == missing }}"),
+            "True False False");
+  EXPECT_EQ(rendered("{{ none | select | list | length }}{{ missing | select | list | length }}"),
+            "00");
+  EXPECT_EQ(rendered("{% macro f() %}{% endmacro %}{{ f is undefined }} {{ loop is undefined }} "
+                     "{{ namespace is undefined }} {{ messages is undefined }}"),
+            "False True False False");
+  // These have a meaning in macros alone.
+  EXPECT_EQ(rendered("{{ caller is defined }} [{{ kwargs }}{{ varargs }}]"), "False []");
+}
+
+TEST(ChatTemplate, DictionariesAreEqualIfTheyHaveTheSameMembers) {
+  EXPECT_EQ(rendered("{{ {'a': 1} == {'a': 1, 'b': 2} }} {{ {'a': 1, 'b': 2} == {'a': 1} }} "
+                     "{{ {'a': 1, 'b': 2} == {'b': 2, 'a': 1} }} {{ {'a': 1} == {'a': 2} }} "
+                     "{{ {'a': 1} == {'b': 1} }}"),
+            "False False True False False");
+}
+
 // What make_chat_templates.py wrote.
 TEST(ChatTemplate, TextsAreJinjas) {
   const Tensor file =
@@ -255,14 +293,20 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{% set x %}{% endset %}", "set with the end of a tag");
   unsupported("{% for m in messages recursive %}{% endfor %}", "for with 'recursive'");
   unsupported("{% set loop = 1 %}", "'loop' as the name of a variable");
+  unsupported("{% macro loop() %}{% endmacro %}", "'loop' as the name of a variable");
   unsupported("{% macro f() %}{{ caller() }}{% endmacro %}", "the name 'caller'");
+  unsupported("{% macro f() %}{% macro g() %}{% endmacro %}{{ kwargs }}{% endmacro %}",
+              "the name 'kwargs'");
   unsupported("{% macro f() %}{% endmacro %}{% set g = f %}", "'f' as a value");
   unsupported("{% for m in messages %}{% set l = loop %}{% endfor %}", "'loop' as a value");
   unsupported("{% set l = messages[0] | items %}", "an iterator that is not a list");
   unsupported("{{ raise_exception(*messages) }}", "'*' before arguments");
+  unsupported("{{ raise_exception('x', a=1) }}", "'raise_exception' with these arguments");
+  unsupported("{% set n = namespace({}, {}) %}", "'namespace' with these arguments");
   unsupported("{% for m in messages %}{% else %}{% endfor %}", "else of a for");
   unsupported("{% for m in messages %}{{ loop.previtem }}{% endfor %}", "the attribute 'previtem'");
   unsupported("{{ messages[0].items }}", "the attribute 'items'");
+  unsupported("{{ messages[0].items().mapping }}", "the attribute 'mapping'");
   unsupported("{{ 'a'.lower() }}", "the method 'lower'");
   unsupported("{{ {1: 2} }}", "a dictionary with keys that are not strings");
   unsupported("{{ messages[0].__class__ }}", "the attribute '__class__'");
@@ -294,6 +338,7 @@ TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
         "{{ f(a=1, a=2) }}"})
     expect_error(ErrorCode::kFormat, "chat template, line 1", [&] { rendered(source); });
   for (const char* source : {"{{ 'a' + 1 }}", "{{ missing.x }}", "{{ 1 // 0 }}", "{{ 1 | length }}",
+                             "{{ messages[0] | items | length }}", "{{ ([1] + (2,)) | length }}",
                              "{{ 9223372036854775807 + 1 }}"})
     expect_error(ErrorCode::kInvalidArgument, "chat template, line 1", [&] { rendered(source); });
 }

@@ -11,6 +11,8 @@
 namespace limpid {
 namespace {
 
+using testing::expect_error;
+
 // A token for each byte, then the special ones.
 BytePairRules rules_with(const std::vector<std::string>& special) {
   BytePairRules rules;
@@ -100,6 +102,31 @@ TEST(Chat, DefinesToolsAndDocumentsThatAreNotThere) {
   const Model model{Function(), {}, config.dump()};
   EXPECT_EQ(text_of(Chat::of(model)->prompt(Tokenizer::byte_pair(rules_with({})), Json::array())),
             "True True True");
+}
+
+// A template would write them into its texts.
+TEST(Chat, WhoseMarksAreNoTextsIsRefused) {
+  const auto refused = [](const Json& marks, std::string_view why) {
+    const Json config = {
+        {"chat",
+         {{"template", ""}, {"marks", marks}, {"ends", Json::array()}, {"unsupported", ""}}}};
+    const Model model{Function(), {}, config.dump()};
+    expect_error(ErrorCode::kFormat, why, [&] { Chat::of(model); });
+  };
+  refused({{"bos_token", 1}}, "expected a string, got 1");
+  refused(Json::array(), "expected an object, got []");
+}
+
+// A template may name each of them.
+TEST(Chat, HasAllMarksOfItsFolder) {
+  const testing::TemporaryFolder folder;
+  Json config, marks;
+  for (const std::string name : {"bos", "eos", "unk", "sep", "pad", "cls", "mask"})
+    marks[name + "_token"] = config[name + "_token"] = "<" + name + ">";
+  config["chat_template"] = "";
+  config["other_token"] = "<other>";
+  testing::write(folder / "tokenizer_config.json", testing::bytes_of(config.dump()));
+  EXPECT_EQ(load_chat_config(folder.path()).at("marks"), marks);
 }
 
 // `limpid convert` says so.

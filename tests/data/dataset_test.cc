@@ -109,6 +109,8 @@ TEST_F(IdxFolder, RefusesCountsThatDiffer) {
   expect_refused(
       ErrorCode::kFormat,
       "/train-labels-idx1-ubyte': got 1 labels for the 2 images of train-images-idx3-ubyte");
+  put("train-labels-idx1-ubyte", "\0\0\x08\1\0\0\0\3\2\0\1"s);
+  expect_refused(ErrorCode::kFormat, "got 3 labels for the 2 images");
 }
 
 TEST_F(IdxFolder, NamesTheRowOfATestLabelOutOfRange) {
@@ -132,6 +134,8 @@ TEST_F(IdxFolder, RefusesArraysOfAnotherKind) {
 TEST_F(IdxFolder, RefusesTestImagesOfAnotherSize) {
   put("t10k-images-idx3-ubyte", "\0\0\x08\3\0\0\0\3\0\0\0\1\0\0\0\1abc"s);
   expect_refused(ErrorCode::kFormat, "the images have 1 pixels, those of the training set 3");
+  put("t10k-images-idx3-ubyte", "\0\0\x08\3\0\0\0\3\0\0\0\2\0\0\0\2abcdabcdabcd"s);
+  expect_refused(ErrorCode::kFormat, "the images have 4 pixels, those of the training set 3");
 }
 
 TEST_F(IdxFolder, PassesOnWhatBreaksAFile) {

@@ -99,6 +99,19 @@ TEST_F(LoadData, TablesWithTheirOptions) {
               load_table(pets, {.targets = {"kind"}}, {100, 0, 0}, Key(0).fold_in(2), pets));
 }
 
+TEST_F(LoadData, TablesWithTheSeparatorOfTheirOption) {
+  std::string text;
+  for (int i = 0; i < 10; ++i) text += i % 2 == 0 ? "a,b;c\td\n" : "e,f;g\th\n";
+  put("any.csv", text);
+  using Names = std::vector<std::string>;
+  for (const auto& [separator, classes] : {std::pair{"comma", Names{"b;c\td", "f;g\th"}},
+                                           {"semicolon", {"c\td", "g\th"}},
+                                           {"tab", {"d", "h"}}}) {
+    const std::string spec = "csv:" + at("any.csv") + ",target=2,header=no,separator=";
+    EXPECT_EQ(load_data(spec + separator).train.class_names, classes);
+  }
+}
+
 TEST_F(LoadData, TablesWithWhatTheyDoNotHave) {
   put("few.csv", "c;y\na;0\nb;1\n");
   put("other.csv", "c;y\nb;1\nnew;0\n");
@@ -366,8 +379,8 @@ TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   expect(load_held_out(parse_data_spec("npz:" + at("both.npz")), arrays), HeldOut::Part::kTest,
          cut.test, 6);
 
-  // Another table of the same length; then a split given in the spec; then a model without a record
-  // of its split.
+  // Another table of the same length; then a split or a test table given in the spec; then a model
+  // without a record of its split.
   const auto [model, split] = trained(pets);
   put("another.csv",
       "weight,colour,kind\n4.1,grey,cat\n21.5,brown,dog\n3.6,brown,cat\n18,grey,dog\n"
@@ -376,6 +389,8 @@ TEST_F(LoadData, ExamplesOfTheTableOfTrainingAreThoseItHeldOut) {
   expect(load_held_out(another, model), HeldOut::Part::kGiven, load_examples(another, model), 0);
   const DataSpec said = parse_data_spec("csv:" + at("pets.csv") + ",split=5/2/2");
   expect(load_held_out(said, model), HeldOut::Part::kGiven, load_examples(said, model), 0);
+  const DataSpec table = parse_data_spec(with_test);
+  expect(load_held_out(table, model), HeldOut::Part::kGiven, load_examples(table, model), 0);
   Model odd = model;
   Json config = Json::parse(odd.config);
   config["data"]["split"]["shares"] = Json::array({1, 1'000'000, 1'000'000});
@@ -401,6 +416,19 @@ TEST_F(LoadData, ExamplesOfATextAreInTheModelsTokens) {
   expect_same(load_examples(spec, model), split.test);
   expect_error(ErrorCode::kInvalidArgument, "the model was not trained on a text",
                [&] { load_examples(spec, model_for(digits(Key(0), 1))); });
+}
+
+TEST_F(LoadData, ExamplesOfATextHaveItsNameAndThoseOfTheModelsCharacters) {
+  const DataSpec spec = parse_data_spec("text:" + at("text"));
+  const Split split = load_data(spec, {.text = {.context = 3, .tokenizer = "characters"}});
+  const nn::Gpt net{
+      .vocabulary = split.train.classes, .context = 3, .layers = 1, .width = 4, .heads = 1};
+  const Model model{net.function(), net.init(Key(0)),
+                    R"({"data": )" + to_json(data_config(split.train)).dump() + "}"};
+  const Dataset examples = load_examples(spec, model);
+  EXPECT_EQ(examples.name, at("text"));  // as messages about them say
+  EXPECT_EQ(examples.class_names, split.test.class_names);
+  EXPECT_EQ(split.test.class_names.size(), 28U);  // the letters, a space and a comma
 }
 
 TEST_F(LoadData, TablesAndArraysAreStandardisedUnlessTheSpecSaysOtherwise) {

@@ -137,6 +137,20 @@ TEST_F(HuggingFaceTokenizer, IsNotThatOfAnotherModel) {
   EXPECT_FALSE(std::filesystem::exists(old / "model.safetensors"));
 }
 
+// `limpid convert` says what a folder of Hugging Face has no place for.
+TEST(OpenModel, AFolderOfHuggingFaceLosesTheNamesOfTheData) {
+  using Names = std::vector<std::string>;
+  const auto lost = [](const DataConfig& data) {
+    return lost_in_pretrained({Function(), {}, Json{{"data", to_json(data)}}.dump()});
+  };
+  EXPECT_EQ(lost({.task = Task::kRegression, .feature_names = {"x"}}), Names{"the column names"});
+  EXPECT_EQ(lost({.task = Task::kRegression, .target_names = {"y"}}), Names{"the column names"});
+  EXPECT_EQ(lost({.task = Task::kClassification, .class_names = {"cat", "dog"}}),
+            Names{"the class names"});
+  // The class names of a language model are the characters of its tokenizer.
+  EXPECT_EQ(lost({.task = Task::kNextToken, .class_names = {"a", "b"}}), Names{"the tokenizer"});
+}
+
 TEST(OpenModel, ThatIsNotThereOrBroken) {
   const TemporaryFolder folder;
   expect_error(ErrorCode::kIo, "none.safetensors",

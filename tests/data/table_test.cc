@@ -222,6 +222,25 @@ TEST_F(Table, RefusesACategoricalColumnOfNothing) {
   });
 }
 
+// What fills in is of the training part, which has the row or not.
+TEST_F(Table, RefusesAColumnThatHasNoValueInTheTrainingPart) {
+  for (const char* value : {"7", "a"}) {
+    std::string text = "c,y\n";
+    for (int i = 0; i < 10; ++i) text += fmt::format("{},{}.5\n", i == 4 ? value : "", i);
+    const auto file = put(text);
+    const TableOptions options{.targets = {"y"}, .missing = Missing::kImpute};
+    int refused = 0;
+    for (std::uint64_t key = 0; key < 16; ++key) try {
+        EXPECT_EQ(load_table(file, options, {50, 50, 0}, Key(key)).train.size(), 5);
+      } catch (const Error& e) {
+        EXPECT_STREQ(e.what(), "table: column 'c' has no value in the training set");
+        ++refused;
+      }
+    EXPECT_GT(refused, 0) << value;
+    EXPECT_LT(refused, 16) << value;
+  }
+}
+
 TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const auto train = put("c,y\na,0.5\nb,1.5\n");
   const auto test = put("c,y\nb,1\nnew,2\n", "test.csv");
@@ -490,6 +509,9 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   expect("0 targets do not fit regression", schema("error", y, "regression", ""));
   expect("2 targets do not fit classification", schema("error", y, "classification", x + "," + x));
   expect("target 'y' does not fit classification", schema("error", x, "classification", y));
+  expect("target 'z' does not fit classification",
+         schema("error", y, "classification",
+                R"({"name":"z","categorical":true,"categories":["a"]})"));
   expect("target 'x' does not fit regression", schema("error", y, "regression", x));
   // A numeric feature cannot be a categorical target.
   const std::string z = R"({"name":"z","categorical":true,"categories":["a","b"]})";

@@ -1,5 +1,7 @@
 #include "limpid/data/text_windows.h"
 
+#include <fmt/format.h>
+
 #include <numeric>
 #include <set>
 #include <vector>
@@ -140,6 +142,7 @@ TEST(TextWindows, NeedTokens) {
   });
   const Dataset data = windows_of(tokens, 1);
   expect_error(ErrorCode::kShape, "examples 1 to 2 of 2", [&] { data.rows(1, 2); });
+  expect_error(ErrorCode::kShape, "examples 0 to -2 of 2", [&] { data.rows(0, -1); });
   expect_error(ErrorCode::kShape, "examples -1 to -1 of 2", [&] { data.inputs_of(-1, 1); });
   expect_error(ErrorCode::kShape, "examples 2 to 2 of 2", [&] { data.targets_of(2, 1); });
   expect_error(ErrorCode::kUnsupported, "expected arrays", [&] { gather_rows(data, {}); });
@@ -173,18 +176,18 @@ TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
 }
 
 // The model's characters are those of its own text; the line number counts in the file, not in the
-// test set.
+// test set, which begins in line 19.
 TEST(TextWindows, OfAnotherTextNameTheFileAndTheLine) {
   const testing::TemporaryFolder folder;
-  std::string text;
-  for (int line = 1; line <= 20; ++line)
-    text += line == 19 ? "ab\xc3\xa9"
-                         "b\n"
-                       : "abab\n";
-  testing::write(folder / "t.txt", bytes_of(text));
   const Tokenizer tokenizer{Vocabulary(std::string_view("ab\n"))};
-  expect_error(ErrorCode::kNotFound, "/t.txt': line 19: the model's vocabulary has no U+00E9",
-               [&] { load_test_windows(folder / "t.txt", tokenizer, {.context = 1}); });
+  for (const int unknown : {19, 20}) {
+    std::string text;
+    for (int line = 1; line <= 20; ++line) text += line == unknown ? "ab\u00e9b\n" : "abab\n";
+    testing::write(folder / "t.txt", bytes_of(text));
+    expect_error(ErrorCode::kNotFound,
+                 fmt::format("/t.txt': line {}: the model's vocabulary has no U+00E9", unknown),
+                 [&] { load_test_windows(folder / "t.txt", tokenizer, {.context = 1}); });
+  }
 }
 
 TEST(TextWindows, BytesNeedNoCharacters) {
@@ -255,6 +258,18 @@ TEST(TextWindows, TakeBytePairsFromAFolder) {
                [&] { tokenizer_for("bpe:" + folder.path().string(), ""); });
   expect_error(ErrorCode::kInvalidArgument, "there is no tokenizer 'bpe:'",
                [] { tokenizer_for("bpe:", ""); });
+}
+
+// Characters are read in pieces of a MiB. Words must not be: their tokens depend on what follows.
+TEST(TextWindows, BytePairsOfALongTextAreThoseOfTheWhole) {
+  const testing::TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += "the ";
+  testing::write(folder / "t.txt", bytes_of(text));
+  const std::string name = "bpe:" + (testing::source_folder() / "tests/data/byte_pair").string();
+  const Split split = load_text_windows(folder / "t.txt", {.context = 1, .tokenizer = name});
+  EXPECT_TRUE(split.train.windows->tokens.same_bits(
+      split.train.tokenizer->encode(split_bytes(text).train)));
 }
 
 TEST(SplitBytes, TakesNineTenths) {

@@ -138,7 +138,7 @@ TEST(Csv, APlusSignBelongsToTheExponent) {
 
 // To the nearest f32, with its sign: 0 or the smallest one.
 TEST(Csv, ReadsNumbersThatAreNearlyZero) {
-  const CsvTable table = parse("x\n-1e-50\n7.1e-46\n-6.9e-46\n1e-45\n");
+  const CsvTable table = parse("x\n-1E-50\n7.1e-46\n-6.9e-46\n1e-45\n");
   const std::vector<float>& numbers = table.columns[0].numbers;
   constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(numbers, (std::vector<float>{0, kSmallest, 0, kSmallest}));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -97,6 +98,17 @@ TEST(Model, ThatDoesNotFitIsNotSaved) {
   model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {8}}));
   EXPECT_THROW(save_model(folder / "m", model), Error);
   EXPECT_TRUE(folder.names().empty());
+}
+
+// It would be loaded as another op.
+TEST(Model, OfAnOpThatHasTheNameOfOneOfTheLibraryIsNotSaved) {
+  static const Op own = op::relu;
+  Builder builder("f");
+  const Value x = builder.input("x", {Dtype::kF32, {2}});
+  const Model model{builder.finish(builder.call(own, std::array{x})), {}, ""};
+  const TemporaryFolder folder;
+  expect_error(ErrorCode::kUnsupported, "relu is an op defined by a program",
+               [&] { save_model(folder / "m", model); });
 }
 
 TEST(LoadModel, RefusesSafetensorsOfOthers) {

@@ -173,6 +173,9 @@ TEST(NpyFault, RefusesBrokenHeaders) {
     expect(ErrorCode::kFormat, "the header lacks", file_of(lacking));
   expect(ErrorCode::kFormat, "unexpected key 'more'", file_of("{'more': 1}"));
   expect(ErrorCode::kFormat, "unexpected key 'descr'", file_of("{'descr': '|u1', 'descr': '|u1'}"));
+  expect(ErrorCode::kFormat, "unexpected key 'fortran_order'",
+         file_of("{'fortran_order': False, 'fortran_order': True}"));
+  expect(ErrorCode::kFormat, "unexpected key 'shape'", file_of("{'shape': (2,), 'shape': (3,)}"));
   expect(ErrorCode::kFormat, "expected True or False", file_of("{'fortran_order': 1}"));
   expect(ErrorCode::kFormat, "expected its end, got 'x'",
          file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x"));
@@ -417,6 +420,11 @@ TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
     record.name = "x.txt";
     parse_archive(zip_archive(zip_entry("x.txt", kArray), {record}));
   });
+  expect_error(ErrorCode::kFormat, "is not UTF-8", [&] {
+    ZipRecord record = good_record();
+    record.name = "\xff.npy";
+    parse_archive(zip_archive(zip_entry(record.name, kArray), {record}));
+  });
   expect_error(ErrorCode::kUnsupported, "'.npy' is not a .npy file", [&] {
     ZipRecord record = good_record();
     record.name = ".npy";
@@ -425,6 +433,18 @@ TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
   expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin with", [&] {
     parse_archive(zip_archive(zip_entry("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
   });
+}
+
+// What follows the fields of an entry is not a part of them.
+TEST(NpzFault, RefusesAZip64FieldThatIsLongerThanAllFields) {
+  ZipRecord record = good_record();
+  record.size = 0xffffffff;
+  const std::string entries = zip_entry("x.npy", kArray), size = little(kArray.size(), 8);
+  record.extra = little(1, 2) + little(8, 2) + size;
+  EXPECT_EQ(parse_archive(zip_archive(entries, {record})).size(), 1U);
+  record.extra = little(1, 2) + little(9, 2) + size;
+  expect_error(ErrorCode::kFormat, "a size is missing from its ZIP64 field",
+               [&] { parse_archive(zip_archive(entries, {record})); });
 }
 
 TEST(NpzFault, RefusesWhatIsNoArchive) {

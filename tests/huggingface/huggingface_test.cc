@@ -361,7 +361,9 @@ TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
     folder.expect_refused(code, why);
   };
   const char* const kTensor = "transformer.wte.weight";
-  for (const char* name : {"../gpt2/model.safetensors", "/etc/passwd", "..", ".", "", "a\\b"})
+  const std::string with_zero("model.safetensors\0.txt", 22);  // the system reads up to the zero
+  for (const std::string& name : std::vector<std::string>{
+           "../gpt2/model.safetensors", "/etc/passwd", "..", ".", "", "a\\b", with_zero})
     refused([&](Json& map) { map[kTensor] = name; }, "is not the name of a file in this folder");
   refused([&](Json& map) { map[kTensor] = 1; }, "expected the name of a file");
   refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, "No such file", ErrorCode::kIo);
