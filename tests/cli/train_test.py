@@ -118,6 +118,7 @@ class Stopped(TrainTest):
             self.assertRegex(message, r"\Alimpid: train: interrupted after step \d+ of 5000; "
                                       rf"`limpid train --resume {self.out}` continues it\n\Z")
             self.assertEqual(self.log()[-1]["reason"], "interrupted")
+            self.assertFalse((self.out / "report.html").exists())
             step = int(re.search(r"after step (\d+)", message)[1])
             run, = self.document("runs", self.out)["runs"]
             self.assertEqual((run["step"], run["state"]), (step, f"interrupted after step {step}"))
