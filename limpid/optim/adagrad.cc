@@ -1,6 +1,7 @@
 #include "limpid/optim/adagrad.h"
 
 #include "limpid/ops/arithmetic.h"
+#include "limpid/optim/detail/check_step.h"
 
 namespace limpid::optim {
 namespace {
@@ -35,6 +36,7 @@ Params Adagrad::init(const Params& params) const {
 
 Update Adagrad::operator()(const Args& params, const Args& gradients, const Args& state,
                            Value rate) const {
+  detail::check_step(params, gradients, rate);
   Update next;
   for (const auto& [name, p] : params) {
     Value g = gradients.at(name);

@@ -2,6 +2,7 @@
 
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/update.h"
+#include "limpid/optim/detail/check_step.h"
 
 namespace limpid::optim {
 namespace {
@@ -56,6 +57,8 @@ Value amsgrad_update(const Settings& s, const Value& start, const Value& g, cons
 
 Update update_of(const Settings& s, const Args& params, const Args& gradients, const Args& state,
                  const Value& rate, const Value& gradient_scale) {
+  detail::check_step(params, gradients, rate);
+  if (gradient_scale) detail::check_scalar("scale of the gradients", gradient_scale);
   Update next{{}, state};  // for the order of its names
   const Value power1 = state.at(kPower1) * s.beta1;
   const Value power2 = state.at(kPower2) * s.beta2;

@@ -5,6 +5,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/reduce.h"
+#include "limpid/optim/detail/check_step.h"
 
 namespace limpid::optim {
 namespace {
@@ -43,6 +44,7 @@ Value global_norm_scale(Value norm, double limit) {
 }
 
 Args scaled(const Args& gradients, Value scale) {
+  detail::check_scalar("scale of the gradients", scale);
   Args all;
   for (const auto& [name, g] : gradients) all.set(name, g * scale);
   return all;

@@ -1,6 +1,7 @@
 #include "limpid/optim/rmsprop.h"
 
 #include "limpid/ops/arithmetic.h"
+#include "limpid/optim/detail/check_step.h"
 
 namespace limpid::optim {
 namespace {
@@ -37,6 +38,7 @@ Params RmsProp::init(const Params& params) const {
 
 Update RmsProp::operator()(const Args& params, const Args& gradients, const Args& state,
                            Value rate) const {
+  detail::check_step(params, gradients, rate);
   Update next{{}, state};  // for the order of its names
   for (const auto& [name, p] : params) {
     const std::string square_name = Args::join(kRmsPropSquare, name);

@@ -1,6 +1,7 @@
 #include "limpid/optim/sgd.h"
 
 #include "limpid/ops/arithmetic.h"
+#include "limpid/optim/detail/check_step.h"
 
 namespace limpid::optim {
 namespace {
@@ -26,6 +27,7 @@ Params Sgd::init(const Params& params) const {
 
 Update Sgd::operator()(const Args& params, const Args& gradients, const Args& state,
                        Value rate) const {
+  detail::check_step(params, gradients, rate);
   Update next;
   for (const auto& [name, p] : params) {
     Value step = gradients.at(name);

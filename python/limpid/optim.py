@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, Option
 from . import _core, _elsewhere
 from ._params import Params
 from ._transforms import tree_map, value_and_grad
-from .errors import NotFoundError, ShapeError
+from .errors import NotFoundError
 
 __all__ = [
     "Adagrad",
@@ -56,18 +56,6 @@ def _like(tree: Tree, params: Params) -> Tree:
     return made
 
 
-def _check_shapes(owner: str, params: Any, gradients: Any) -> None:
-    """A gradient that would stretch a parameter, or be stretched itself, is a mistake."""
-    shapes = []
-    for tree in (params, gradients):
-        leaves, form = _core.flatten(_named(tree))
-        shapes.append({name: tuple(getattr(leaf, "shape", ())) for name, leaf in zip(form.names(), leaves)})
-    for name, shape in shapes[0].items():
-        other = shapes[1].get(name, shape)
-        if other != shape:
-            raise ShapeError(f"{owner}: '{name}' has the shape {list(shape)}, the gradient by it {list(other)}")
-
-
 class _Optimizer:
     _name: ClassVar[str]
     # Each of them is a dataclass.
@@ -98,10 +86,6 @@ class _Optimizer:
             given = (params, gradients, state, rate) if scale is None else (params, gradients, state, rate, scale)
             pair: Tuple[Tree, Params] = _core.run_code(self, given, {})
             return pair
-        _check_shapes(type(self).__name__, params, gradients)
-        for what, number in (("rate", rate), ("scale", scale)):
-            if shape := tuple(getattr(number, "shape", ())):
-                raise ShapeError(f"{type(self).__name__}: {what}: expected one number, got the shape {list(shape)}")
         try:
             following, next_state = self._optimizer.update(_named(params), _named(gradients), state, rate, scale)
         except NotFoundError as error:

@@ -250,6 +250,42 @@ TEST(Optimizer, AnUpdateOfF64HasARateOfF64) {
 }
 
 // Momentum and means have a state only where they are asked for.
+TEST(Optimizer, RefusesWhatWouldStretchAParameter) {
+  const Shape w{2, 3}, none;
+  for (const Optimizer& optimizer : all()) {
+    const auto refusal = [&](const Shape& gradient, const Shape& rate, const Shape& scale) {
+      const Params params{{"w", Tensor::zeros({Dtype::kF32, w})}};
+      const std::vector<Input> state = nn::inputs_of(init(optimizer, params));
+      std::vector<Input> inputs{{"w", {Dtype::kF32, w}},
+                                {"gradient", {Dtype::kF32, gradient}},
+                                {"rate", {Dtype::kF32, rate}},
+                                {"scale", {Dtype::kF32, scale}}};
+      inputs.insert(inputs.end(), state.begin(), state.end());
+      try {
+        trace("step", inputs, [&](std::span<const Value> in) {
+          Args carried;
+          for (std::size_t i = 0; i < state.size(); ++i) carried.set(state[i].name, in[4 + i]);
+          const Update next =
+              update(optimizer, {{"w", in[0]}}, {{"w", in[1]}}, carried, in[2], in[3]);
+          return std::vector<Value>{next.params.at("w")};
+        });
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::kShape);
+        return std::string(e.what());
+      }
+      return std::string();
+    };
+    EXPECT_EQ(refusal(w, none, none), "");
+    for (const Shape& other : {Shape{3}, Shape{2, 1}, Shape{4, 2, 3}, none})
+      EXPECT_EQ(refusal(other, none, none),
+                "optimizer: gradient of 'w': expected the shape of f32[2, 3], got " +
+                    to_string(Type{Dtype::kF32, other}));
+    EXPECT_EQ(refusal(w, {3}, none), "optimizer: rate: expected one number, got f32[3]");
+    EXPECT_EQ(refusal(w, none, {3}),
+              "optimizer: scale of the gradients: expected one number, got f32[3]");
+  }
+}
+
 TEST(Optimizer, KeepWhatTheyNeedAndItsSign) {
   const Params params{{"w", Tensor::from<float>({1}, {1})}};
   EXPECT_EQ(init(RmsProp{}, params).names(), std::vector<std::string>{"square_avg.w"});
