@@ -1,3 +1,4 @@
+// The shapes of the operands of a step.
 #include <fmt/format.h>
 
 #include "limpid/core/error.h"
