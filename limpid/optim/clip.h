@@ -19,6 +19,7 @@ Args clip_by_value(const Args& gradients, double limit);
 Args clip_by_global_norm(const Args& gradients, double limit);
 // The factor of clip_by_global_norm for a given norm.
 Value global_norm_scale(Value norm, double limit);
+// Throws kShape unless `scale` is a scalar.
 Args scaled(const Args& gradients, Value scale);
 
 // The clipping of a training step: first by value, then by norm; nullopt: no clipping.

@@ -105,7 +105,8 @@ Case copied_case() {
 }
 
 // A part of an argument that a function reads from its middle; a batch whose matrices lie in
-// another order than its numbers; constants of types that no network has.
+// another order than its numbers; rows of three numbers from a transposed matrix with rows of two;
+// constants of types that no network has.
 Case parts_case() {
   const std::vector<Input> inputs{{"x", {Dtype::kF32, {4, 6}}},
                                   {"a", {Dtype::kF32, {2, 3, 4, 5}}},
@@ -114,9 +115,9 @@ Case parts_case() {
     Builder& builder = in[0].builder();
     const double inf = std::numeric_limits<double>::infinity();
     return std::vector<Value>{
-        sum(slice(in[0], 0, 1, 3), 1), matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
+        sum(slice(in[0], 0, 1, 3), 1),
+        matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
         matmul(transpose(in[2], {1, 0, 3, 2}), transpose(in[1], {0, 1, 3, 2})),
-        // Rows of three numbers, of a transposed matrix that has rows of two.
         reshape(transpose(slice(in[0], 0, 0, 2), {1, 0}), {4, 3}) + 1.0,
         constant(builder, Tensor::from<std::uint8_t>({2}, {255, 0})),
         constant(builder, Tensor::from<F16>({2}, {F16{0xfc00}, F16{1}})),

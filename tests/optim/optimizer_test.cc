@@ -249,7 +249,7 @@ TEST(Optimizer, AnUpdateOfF64HasARateOfF64) {
               (Type{dtype, {}}));
 }
 
-// Momentum and means have a state only where they are asked for.
+// A broadcast would give a parameter another shape, or its elements one number for all.
 TEST(Optimizer, RefusesWhatWouldStretchAParameter) {
   const Shape w{2, 3}, none;
   for (const Optimizer& optimizer : all()) {
@@ -286,6 +286,7 @@ TEST(Optimizer, RefusesWhatWouldStretchAParameter) {
   }
 }
 
+// Momentum and means have a state only where they are asked for.
 TEST(Optimizer, KeepWhatTheyNeedAndItsSign) {
   const Params params{{"w", Tensor::from<float>({1}, {1})}};
   EXPECT_EQ(init(RmsProp{}, params).names(), std::vector<std::string>{"square_avg.w"});

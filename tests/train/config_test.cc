@@ -681,7 +681,7 @@ TEST(Config, RefusesWhatDoesNotFitTheData) {
                  "config.model.hidden: expected model.hidden or model.layers, got both");
 }
 
-// A recipe's numbers are those of its own optimiser.
+// The recipe of a gpt has a beta2 for adamw; with adam, which the user chose, it does not count.
 TEST(Config, AnOptimizerThatIsChosenHasItsUsualNumbers) {
   TrainConfig config;
   config.model = "gpt";

@@ -474,7 +474,6 @@ TEST(Trainer, ATieIsNotBetter) {
   EXPECT_EQ(trainer.state().best_epoch, 1);
 }
 
-// Also where the epoch is the last one of the run.
 // The test set does not choose the model.
 TEST(Trainer, NoEpochIsTheBestWithoutAValidationSet) {
   Split data = split(Task::kClassification);
@@ -488,6 +487,7 @@ TEST(Trainer, NoEpochIsTheBestWithoutAValidationSet) {
   EXPECT_EQ(trainer.best_epoch(), 0);
 }
 
+// Also where the epoch is the last one of the run.
 TEST(Trainer, StopsEarlyAtItsLastEpoch) {
   const Split data = split(Task::kClassification);
   const TrainOptions options{.epochs = 4,

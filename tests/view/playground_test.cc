@@ -430,7 +430,7 @@ TEST(ViewPlayground, ALinearModelHasItsCommand) {
   const PlayExport three = ground.take_away(config, "", 3);
   EXPECT_EQ(three.hash, played.hash);
   EXPECT_TRUE(to_json(ground.take_away(config, "", 0)).at("command").is_null());
-  // Of a state it is the network there: the steps are those of a training from the start.
+  // A state that is given counts, and not the number of steps.
   const Played five = ground.play({.config = config, .steps = 5});
   EXPECT_EQ(ground.take_away(config, five.state, 3).hash, five.hash);
 }
