@@ -10,13 +10,14 @@ namespace {
 
 using kernels::Element;
 
-// Appends `tail` to `head`: what head stores and tail reads goes through a register.
+// Appends `tail` to `head`: what head stores and tail reads, element by element, goes through a
+// register.
 void append(Program& head, const Program& tail) {
   std::vector<std::int32_t> input_register;
   for (const LaneInput& input : tail.inputs) {
     const auto stored = std::find_if(head.outputs.begin(), head.outputs.end(),
                                      [&](const LaneOutput& o) { return o.slot == input.slot; });
-    if (stored != head.outputs.end() && input.is_full(head.elements)) {
+    if (stored != head.outputs.end()) {
       input_register.push_back(stored->reg);
       continue;
     }
@@ -70,10 +71,6 @@ class Fusion {
 
  private:
   bool is_lanes(std::size_t i) const { return !gone_[i] && !plan_.steps[i].root; }
-  bool takes_program(std::size_t i) const {
-    const auto& root = plan_.steps[i].root;
-    return !root || root->result();
-  }
   bool is_inside(SlotId slot) const {
     return plan_.slots[static_cast<std::size_t>(slot)].place == Place::kWorkspace;
   }
@@ -102,7 +99,7 @@ class Fusion {
     });
     if (last < 0 || last == static_cast<std::int32_t>(i)) return;
     const auto to = static_cast<std::size_t>(last);
-    if (!takes_program(to) || plan_.steps[to].program.elements != program.elements) return;
+    if (plan_.steps[to].program.elements != program.elements) return;
     for (const LaneInput& input : program.inputs)
       if (made_by_[static_cast<std::size_t>(input.slot)] == last &&
           !input.is_full(program.elements))
@@ -165,10 +162,7 @@ class Fusion {
 
   void drop_unread_outputs(Program& program, std::size_t i) {
     std::erase_if(program.outputs, [&](const LaneOutput& o) {
-      const bool read_here =
-          std::any_of(program.inputs.begin(), program.inputs.end(),
-                      [&](const LaneInput& input) { return input.slot == o.slot; });
-      return is_inside(o.slot) && !read_elsewhere(o.slot, i) && !read_here;
+      return is_inside(o.slot) && !read_elsewhere(o.slot, i);
     });
   }
 

@@ -679,7 +679,7 @@ TemplateValue TemplateOperations::method(const TemplateNode& node, const Templat
       if (values.empty()) work_.refuse(node, "get: expected a key");
       if (contains(node, of, values[0]))
         return find(node, of.dictionary()->members, *values[0].text());
-      return values.size() > 1 ? kept(node, values[1]) : TemplateValue(TemplateValue::None{});
+      return values.size() > 1 ? values[1] : TemplateValue(TemplateValue::None{});
     }
   }
   const auto attributes = attributes_of(of);

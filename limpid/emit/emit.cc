@@ -7,6 +7,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/emit/detail/forms.h"
 #include "limpid/emit/detail/names.h"
 #include "limpid/emit/detail/parts.h"
@@ -236,8 +237,8 @@ std::string emit_cpp(const Function& function, const Params& params, const EmitO
   const DefaultFloatMode mode;
   if (!emit::is_namespace(options.namespace_name))
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("emit of '{}': '{}' is not a valid name of a C++ namespace",
-                            function.name(), options.namespace_name));
+                fmt::format("emit of '{}': {} is not a valid name of a C++ namespace",
+                            function.name(), in_quotes(options.namespace_name)));
   return Writer(function, params, options).text();
 }
 

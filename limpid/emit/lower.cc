@@ -88,8 +88,8 @@ class Lowering {
                                                        f_.name(), fmt::join(missing, ", ")));
   }
 
-  // Values whose elements are read; if one result of a node is, all are. A value without elements
-  // is not.
+  // Values whose elements are read; if one result of a node is, all are. Of a barrier only those
+  // operands are whose results are. A value without elements is not.
   std::vector<bool> needed_values() const {
     std::vector<bool> needed(f_.types().size(), false);
     const auto at = [&](ValueId id) { return needed.begin() + static_cast<std::ptrdiff_t>(id); };
@@ -99,7 +99,11 @@ class Lowering {
       const auto first = at(node->first_output);
       const auto end = first + static_cast<std::ptrdiff_t>(types.outputs.size());
       if (std::find(first, end, true) == end) continue;
+      if (node->op == &op::barrier)
+        for (std::size_t i = 0; i < node->inputs.size(); ++i)
+          if (first[static_cast<std::ptrdiff_t>(i)]) *at(node->inputs[i]) = true;
       std::fill(first, end, true);
+      if (node->op == &op::barrier) continue;
       if (results_are_empty(
               {*node->op, types.inputs, types.outputs, node->attributes, node->scope}))
         continue;

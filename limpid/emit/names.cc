@@ -11,108 +11,43 @@
 namespace limpid::emit {
 namespace {
 
-// Of C++20, alternative tokens and names that <cstdint> and <cerrno> may define as macros.
-constexpr std::string_view kKeywords[] = {"alignas",
-                                          "alignof",
-                                          "and",
-                                          "and_eq",
-                                          "asm",
-                                          "auto",
-                                          "bitand",
-                                          "bitor",
-                                          "bool",
-                                          "break",
-                                          "case",
-                                          "catch",
-                                          "char",
-                                          "char16_t",
-                                          "char32_t",
-                                          "char8_t",
-                                          "class",
-                                          "co_await",
-                                          "co_return",
-                                          "co_yield",
-                                          "compl",
-                                          "concept",
-                                          "const",
-                                          "const_cast",
-                                          "consteval",
-                                          "constexpr",
-                                          "constinit",
-                                          "continue",
-                                          "decltype",
-                                          "default",
-                                          "delete",
-                                          "do",
-                                          "double",
-                                          "dynamic_cast",
-                                          "else",
-                                          "enum",
-                                          "errno",
-                                          "explicit",
-                                          "export",
-                                          "extern",
-                                          "false",
-                                          "float",
-                                          "for",
-                                          "friend",
-                                          "goto",
-                                          "if",
-                                          "inline",
-                                          "int",
-                                          "linux",
-                                          "long",
-                                          "mutable",
-                                          "namespace",
-                                          "new",
-                                          "noexcept",
-                                          "not",
-                                          "not_eq",
-                                          "nullptr",
-                                          "operator",
-                                          "or",
-                                          "or_eq",
-                                          "private",
-                                          "protected",
-                                          "public",
-                                          "register",
-                                          "reinterpret_cast",
-                                          "requires",
-                                          "return",
-                                          "short",
-                                          "signed",
-                                          "sizeof",
-                                          "static",
-                                          "static_assert",
-                                          "static_cast",
-                                          "std",
-                                          "struct",
-                                          "switch",
-                                          "template",
-                                          "this",
-                                          "thread_local",
-                                          "throw",
-                                          "true",
-                                          "try",
-                                          "typedef",
-                                          "typeid",
-                                          "typename",
-                                          "union",
-                                          "unix",
-                                          "unsigned",
-                                          "using",
-                                          "virtual",
-                                          "void",
-                                          "volatile",
-                                          "wchar_t",
-                                          "while",
-                                          "xor",
-                                          "xor_eq"};
+// Of C++20, alternative tokens and names that the C library's headers may define as macros.
+constexpr std::string_view kKeywords[] = {
+    "EOF",       "INFINITY",      "NAN",          "NULL",         "alignas",
+    "alignof",   "and",           "and_eq",       "asm",          "auto",
+    "bitand",    "bitor",         "bool",         "break",        "case",
+    "catch",     "char",          "char16_t",     "char32_t",     "char8_t",
+    "class",     "co_await",      "co_return",    "co_yield",     "compl",
+    "concept",   "const",         "const_cast",   "consteval",    "constexpr",
+    "constinit", "continue",      "decltype",     "default",      "delete",
+    "do",        "double",        "dynamic_cast", "else",         "enum",
+    "errno",     "explicit",      "export",       "extern",       "false",
+    "float",     "for",           "friend",       "goto",         "if",
+    "inline",    "int",           "linux",        "long",         "math_errhandling",
+    "mutable",   "namespace",     "new",          "noexcept",     "not",
+    "not_eq",    "nullptr",       "operator",     "or",           "or_eq",
+    "private",   "protected",     "public",       "register",     "reinterpret_cast",
+    "requires",  "return",        "short",        "signed",       "sizeof",
+    "static",    "static_assert", "static_cast",  "std",          "struct",
+    "switch",    "template",      "this",         "thread_local", "throw",
+    "true",      "try",           "typedef",      "typeid",       "typename",
+    "union",     "unix",          "unsigned",     "using",        "virtual",
+    "void",      "volatile",      "wchar_t",      "while",        "xor",
+    "xor_eq"};
 
 bool is_letter_or_digit(char c) {
   return c > 0 && std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether the name may be a macro of a standard header: NAN, EOF, FE_TONEAREST, M_PIl. These have
+// two capitals or more and nothing in lower case, except for glibc's constants by type.
+bool may_be_macro(std::string_view name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  return name.starts_with("M_") || (std::count_if(name.begin(), name.end(), is_upper) > 1 &&
+                                    std::none_of(name.begin(), name.end(), is_lower));
+}
 
 // No control characters, no line ends or characters that compilers treat as such, and no marks of
 // writing direction, which could make a comment look like code.
@@ -171,7 +106,7 @@ std::string Names::unique(std::string_view wish, std::string_view fallback) {
       name += c;
     else if (!name.empty() && name.back() != '_')
       name += '_';
-  if (!is_identifier(name)) name = std::string(fallback) + name;
+  if (!is_identifier(name) || may_be_macro(name)) name = std::string(fallback) + name;
   if (!is_identifier(name)) name = fallback;
   std::string tried = name;
   for (int& last = last_.try_emplace(name, 1).first->second; !taken_.insert(tried).second;)

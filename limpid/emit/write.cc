@@ -112,7 +112,7 @@ std::string call_text(const Program& program, const CallStep& call) {
   std::vector<std::string> arguments;
   for (const Argument& a : call.arguments) {
     if (a.buffer < 0)
-      arguments.push_back(std::to_string(a.number));
+      arguments.push_back(literal(Tensor::scalar(a.number), 0));
     else if (a.number == 0)
       arguments.push_back(buffer_of(program, a.buffer).name);
     else

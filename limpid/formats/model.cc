@@ -77,11 +77,11 @@ void check_tensors(const Model& model) {
   for (const auto& [name, tensor] : model.params) {
     const auto found = inputs.find(name);
     if (found == inputs.end())
-      throw Error(ErrorCode::kFormat,
+      throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("tensor {} is not an input of the function", in_quotes(name)));
     const Input* const input = found->second;
     if (!(input->type == tensor.type()))
-      throw Error(ErrorCode::kFormat,
+      throw Error(input->type.dtype == tensor.dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
                   fmt::format("tensor {} is {}, the function expects {}", in_quotes(name),
                               to_string(tensor.type()), to_string(input->type)));
   }
@@ -186,38 +186,59 @@ std::uint64_t example_bytes(const Model& model) {
   return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
 }
 
-void check_model(const Model& model) {
+namespace {
+
+// Throws if parameters do not match the function, or there is nothing to give or to get.
+void check_match(const Model& model) {
   check_tensors(model);
   if (inputs_without_tensor(model).empty())
-    throw Error(ErrorCode::kFormat,
+    throw Error(ErrorCode::kInvalidArgument,
                 "expected an input of the function without a tensor, for the data; all have one");
   if (model.function.outputs().empty())
-    throw Error(ErrorCode::kFormat, "the function has no output");
+    throw Error(ErrorCode::kInvalidArgument, "the function has no output");
+}
+
+void check_size(const Model& model) {
   if (example_bytes(model) > kMaxExampleBytes)
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
 }
 
-namespace {
-
-// An op that a program defines has no text that can be parsed.
-void check_has_text(const Function& function) {
+// Throws kUnsupported if parse_function() would not read the text. An op that a program defines has
+// no text that can be parsed.
+std::string readable_text(const Function& function) {
   for (const Node& node : function.nodes())
     if (find_op(node.op->name) != node.op)
       throw Error(ErrorCode::kUnsupported,
                   fmt::format("model '{}': {} is an op defined by a program, which cannot be "
                               "saved; save expand(function), which replaces it by its body",
                               function.name(), node.op->name));
+  std::string text = to_text(function);
+  try {
+    parse_function(text);
+  } catch (const Error& e) {
+    throw Error(ErrorCode::kUnsupported, fmt::format("model '{}': {}", function.name(), e.what()));
+  }
+  return text;
 }
 
 }  // namespace
 
+void check_model(const Model& model) {
+  try {
+    check_match(model);
+  } catch (const Error& e) {
+    throw Error(ErrorCode::kFormat, e.what());
+  }
+  check_size(model);
+}
+
 void save_model(const std::filesystem::path& path, const Model& model) {
-  check_model(model);
-  check_has_text(model.function);
+  check_match(model);
+  check_size(model);
   Safetensors file{model.params,
                    {{std::string(kFormatKey), std::string(kFormat)},
-                    {std::string(kFunctionKey), to_text(model.function)}}};
+                    {std::string(kFunctionKey), readable_text(model.function)}}};
   if (!model.config.empty()) file.metadata.emplace_back(kConfigKey, model.config);
   const std::size_t inputs = inputs_without_tensor(model).size();
   if (inputs != 1) file.metadata.emplace_back(kInputsKey, std::to_string(inputs));

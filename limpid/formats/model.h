@@ -31,7 +31,9 @@ inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 // Writes the tensors by name, with the metadata "limpid.format" ("1"), "limpid.function" (the text
 // form), "limpid.config" unless it is empty, and "limpid.inputs" (the number of data inputs) unless
 // it is 1. Atomic, as save_safetensors. Throws kInvalidArgument, kShape or kDtype if the parameters
-// do not match the function, and what save_safetensors throws.
+// do not match the function, kUnsupported for what could not be loaded (an op that a program
+// defines, more ops than a text may have, more than kMaxExampleBytes), and what save_safetensors
+// throws.
 void save_model(const std::filesystem::path& path, const Model& model);
 
 // Reads a file of save_model. The file is mapped and its tensors stay in the mapping (see

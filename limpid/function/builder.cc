@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "limpid/core/error.h"
@@ -20,6 +22,7 @@ namespace detail {
 struct TracePlace {
   std::atomic<Builder*> builder = nullptr;
   std::atomic<std::uint32_t> number = 0;
+  std::thread::id thread;  // in which the Builder began; under the mutex of all places
 };
 
 namespace {
@@ -27,7 +30,7 @@ namespace {
 // Never destroyed: Values of static duration may use it after the end of main.
 struct Places {
   std::mutex mutex;
-  std::vector<TracePlace*> free;
+  std::vector<TracePlace*> all, free;
   std::uint32_t builders = 0;
 };
 Places& places() {
@@ -38,20 +41,25 @@ Places& places() {
 TracePlace* take_place(Builder* builder, std::uint32_t& number) {
   Places& all = places();
   const std::lock_guard lock(all.mutex);
-  if (all.free.empty()) all.free.push_back(new TracePlace);
+  if (all.free.empty()) all.free.push_back(all.all.emplace_back(new TracePlace));
   TracePlace* const place = all.free.back();
   all.free.pop_back();
   number = ++all.builders;
   place->builder = builder;
+  place->thread = std::this_thread::get_id();
   place->number = number;
   return place;
 }
 
-void give_place_back(TracePlace* place) {
+// Returns whether another Builder is active that began in this thread.
+bool give_place_back(TracePlace* place) {
   Places& all = places();
   const std::lock_guard lock(all.mutex);
   place->builder = nullptr;
   all.free.push_back(place);
+  return std::any_of(all.all.begin(), all.all.end(), [](const TracePlace* other) {
+    return other->builder && other->thread == std::this_thread::get_id();
+  });
 }
 
 }  // namespace
@@ -86,8 +94,13 @@ Builder::Builder(std::string name, Builder& around) : Builder(std::move(name)) {
 Builder::~Builder() { end(); }
 
 void Builder::end() {
-  if (place_) detail::give_place_back(std::exchange(place_, nullptr));
+  if (!place_) return;
+  const bool others = detail::give_place_back(std::exchange(place_, nullptr));
+  // The Builders of a thread need not be nested: while one is active, the mode stays the default.
+  thread_local std::optional<DefaultFloatMode> mode_of_others;
+  mode_of_others.reset();
   mode_.reset();
+  if (others) mode_of_others.emplace();
 }
 
 Value Builder::own(const Value& value) {

@@ -163,7 +163,7 @@ namespace {
 // Limits on the text of a Function: a few bytes of it may need hundreds of bytes of memory.
 constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxInputs = 65'536;    // and as many outputs
-constexpr std::size_t kMaxOperands = 1'024;   // of one op, and as many results
+constexpr std::size_t kMaxOperands = 65'536;  // of one op (a barrier), and as many results
 constexpr std::size_t kMaxAttributes = 64;    // of one op
 constexpr std::size_t kMaxIntegers = 65'536;  // of one attribute that is a list
 

@@ -1,5 +1,5 @@
 // The text form of a Function. parse_function() reads the output of to_text() back as the same
-// Function.
+// Function, if that has at most 100,000 ops, 65,536 inputs and 65,536 outputs.
 //
 //   function mlp(%x: f32[784], %layers.0.weight: f32[256, 784], %layers.0.bias: f32[256]) {
 //     %0 = linear(%x, %layers.0.weight, %layers.0.bias) : f32[256]  @layers.0

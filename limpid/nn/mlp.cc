@@ -72,6 +72,9 @@ std::vector<Linear> Mlp::layers() const {
                 fmt::format("mlp: expected at least 2 sizes (in and out), got {}", sizes.size()));
   for (std::int64_t s : sizes)
     if (s < 1) throw Error(ErrorCode::kInvalidArgument, fmt::format("mlp: size {} is below 1", s));
+  if (!(dropout >= 0 && dropout < 1))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("mlp: expected a dropout of 0 or more and below 1, got {}", dropout));
   const Init weight_init = init_from_name(init_name, activation.gain);
   std::vector<Linear> all;
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i)

@@ -30,8 +30,8 @@ struct Mlp {
   MlpNorm norm = MlpNorm::kNone;  // after every linear layer but the last
 
   // "layers.0.weight", "layers.0.bias", then with a norm "norms.0.weight" and, but for rms,
-  // "norms.0.bias"; "layers.1.weight", ... Throws kInvalidArgument for fewer than two sizes or a
-  // size below 1.
+  // "norms.0.bias"; "layers.1.weight", ... Throws kInvalidArgument for fewer than two sizes, a
+  // size below 1, or a dropout outside of [0, 1).
   Params init(Key key) const;
   // The running statistics of batch norm, "norms.0.running_mean", "norms.0.running_var", ...; empty
   // for the other norms.

@@ -1,7 +1,10 @@
 #include "limpid/optim/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/params.h"
 
@@ -32,6 +35,13 @@ double power(double x, std::int64_t n) {
 }  // namespace
 
 double Schedule::at(std::int64_t step) const {
+  if (step < 0)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("schedule: expected a step of 0 or more, got {}", step));
+  if (every < 1)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("schedule: expected at least 1 step between two decays, got {}", every));
   const DefaultFloatMode mode;
   if (step < warmup) return rate * static_cast<double>(step + 1) / static_cast<double>(warmup);
   const std::int64_t length = steps - warmup;
@@ -44,7 +54,7 @@ double Schedule::at(std::int64_t step) const {
       if (length <= 0) return rate;
       return rate * static_cast<double>(std::max<std::int64_t>(length - done, 0)) / whole;
     case Kind::kStep:
-      return rate * power(factor, done / std::max<std::int64_t>(every, 1));
+      return rate * power(factor, done / every);
     case Kind::kCosine:
       if (length <= 0) return rate;
       return rate * (1 + cos_pi(static_cast<double>(std::min(done, length)) / whole)) / 2;

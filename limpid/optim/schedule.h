@@ -27,7 +27,7 @@ struct Schedule {
   double factor = 0.1;      // kStep
 
   // The learning rate of step 0, 1, ...: linear warm-up, then the schedule, counted from the end of
-  // the warm-up.
+  // the warm-up. Throws kInvalidArgument for a step below 0, and if `every` is below 1.
   double at(std::int64_t step) const;
 };
 

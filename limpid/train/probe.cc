@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "limpid/core/error.h"
-#include "limpid/core/float_mode.h"
 #include "limpid/function/builder.h"
 #include "limpid/nn/activation.h"
 #include "limpid/ops/attention_weights.h"
@@ -285,7 +284,6 @@ Probe::Probe(ProbeFunction probe, ThreadPool* pool)
       numbers_(probe.function.outputs().size()) {}
 
 std::vector<LayerStatistics> Probe::operator()(std::span<const void* const> inputs) {
-  const DefaultFloatMode mode;
   std::vector<void*> outputs;
   for (double& n : numbers_) outputs.push_back(&n);
   workspace_.run(inputs, outputs);

@@ -101,8 +101,7 @@ class Reverse {
 
   void add(ValueId id, const Value& cotangent) {
     Value& sum = cotangents_[static_cast<std::size_t>(id)];
-    sum = !sum ? cotangent
-               : added_up(sum, [&](Value wide) { return wide + cast(cotangent, wide.dtype()); });
+    sum = !sum ? cotangent : summand(sum) + summand(cotangent);
   }
 
   void run(Builder& builder) {
@@ -128,6 +127,11 @@ class Reverse {
   }
 
  private:
+  // What is only stored is added in f32.
+  static Value summand(const Value& cotangent) {
+    return is_computed_with(cotangent.dtype()) ? cotangent : cast(cotangent, Dtype::kF32);
+  }
+
   void step(Builder& builder, const Node& node) {
     const std::size_t first = static_cast<std::size_t>(node.first_output);
     const std::size_t count = f_.output_count(node);
@@ -159,7 +163,9 @@ class Reverse {
         return node.op->gradient.rule(
             {inputs, values.subspan(first, count), cotangents, node.attributes});
       };
-      const std::span<const Value> cotangents = std::span(cotangents_).subspan(first, count);
+      const std::span<Value> cotangents = std::span(cotangents_).subspan(first, count);
+      for (std::size_t r = 0; r < count; ++r)
+        if (cotangents[r]) cotangents[r] = cast(cotangents[r], f_.types()[first + r].dtype);
       if (reached) result = ask(cotangents);
       // A rule that gives a number no cotangent says that it is a constant. A result that only ops
       // without a derivative read has no cotangent: the rule is asked once more, with zeros.

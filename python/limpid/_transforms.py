@@ -303,6 +303,8 @@ def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequ
         The arguments, and how each moves; None, or a name that a mapping leaves out, stands still. Of a
         Function without primals: the Function that takes the inputs and the tangents of `wrt`.
 
+    Of code, every result is f32 or f64. Of a Function, only such outputs have tangents.
+
     Examples
     --------
     >>> import limpid as lp

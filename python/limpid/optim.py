@@ -189,7 +189,7 @@ class Schedule:
     factor: float = 0.1
 
     def at(self, step: int) -> float:
-        """The rate of step 0, 1, ..."""
+        """The rate of step 0, 1, ... A step below 0, and an `every` below 1, are a ValueError."""
         return _core.schedule_at(self.kind, self.rate, self.steps, self.warmup, self.every, self.factor, step)
 
 

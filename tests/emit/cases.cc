@@ -105,8 +105,9 @@ Case copied_case() {
 }
 
 // A part of an argument that a function reads from its middle; a batch whose matrices lie in
-// another order than its numbers; rows of three numbers from a transposed matrix with rows of two;
-// constants of types that no network has.
+// another order than its numbers; a product of which all terms underflow to -0; rows of three
+// numbers from a transposed matrix with rows of two; what is read from the middle of a padded
+// argument; constants of types that no network has.
 Case parts_case() {
   const std::vector<Input> inputs{{"x", {Dtype::kF32, {4, 6}}},
                                   {"a", {Dtype::kF32, {2, 3, 4, 5}}},
@@ -114,11 +115,14 @@ Case parts_case() {
   const Function f = trace("parts", inputs, [](std::span<const Value> in) {
     Builder& builder = in[0].builder();
     const double inf = std::numeric_limits<double>::infinity();
+    const Value tiny = (abs(in[0]) + 1.0) * 1e-30;
     return std::vector<Value>{
         sum(slice(in[0], 0, 1, 3), 1),
         matmul(transpose(in[1], {1, 0, 2, 3}), in[2]),
         matmul(transpose(in[2], {1, 0, 3, 2}), transpose(in[1], {0, 1, 3, 2})),
+        matmul(tiny, transpose(-tiny, {1, 0})),
         reshape(transpose(slice(in[0], 0, 0, 2), {1, 0}), {4, 3}) + 1.0,
+        slice(pad(in[0], {0, 1}, {0, 1}, {0, 0}), 1, 2, 8) + 1.0,
         constant(builder, Tensor::from<std::uint8_t>({2}, {255, 0})),
         constant(builder, Tensor::from<F16>({2}, {F16{0xfc00}, F16{1}})),
         constant(builder, Tensor::from<double>({3}, {-inf, inf, -0.0}))};
@@ -218,7 +222,9 @@ Case names_case() {
                                "a\xe2\x80\xa8#error",
                                "what?\?/",
                                "é́",
-                               "mode"};
+                               "mode",
+                               "NAN",
+                               "M_El"};
   std::vector<Input> inputs;
   for (const std::string& name : names) inputs.push_back({name, type});
   const Function f = trace("größen \xe2\x80\xae", inputs,
@@ -236,7 +242,8 @@ Case names_case() {
   return c;
 }
 
-// Attention without anything to attend to: its scratch is empty.
+// Attention without anything to attend to: its scratch is empty. And with a scale of -0, whose bits
+// are the lowest integer.
 Case nothing_case() {
   Sheet sheet("nothing");
   const auto rows = [](std::int64_t count, std::int64_t size) {
@@ -244,6 +251,8 @@ Case nothing_case() {
   };
   sheet.add(op::scaled_dot_product_attention, {.inputs = {rows(3, 0), rows(0, 0), rows(0, 2)},
                                                .attributes = {{"causal", false}, {"scale", 1.0}}});
+  sheet.add(op::scaled_dot_product_attention, {.inputs = {rows(3, 2), rows(2, 2), rows(2, 2)},
+                                               .attributes = {{"causal", false}, {"scale", -0.0}}});
   return sheet.finish();
 }
 

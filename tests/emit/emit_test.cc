@@ -43,6 +43,11 @@ TEST(Emit, DeclaresArgumentsByTheirNames) {
   EXPECT_TRUE(contains(text, "inline void run(const float* x, float* y) noexcept {"));
   EXPECT_TRUE(contains(text, "inline constexpr std::size_t x_size = 3;"));
   EXPECT_TRUE(contains(text, "//   in   f32[3]  x\n"));
+  EXPECT_TRUE(contains(text,
+                       "//   static gain::Workspace workspace;\n"
+                       "//   gain::run(x, y, workspace);\n"
+                       "//   gain::run(x, y);  // or with the workspace on the stack\n"))
+      << text.substr(0, 600);
 }
 
 TEST(Emit, MakesNamesThatCppTakes) {
@@ -61,6 +66,13 @@ TEST(Emit, MakesNamesThatCppTakes) {
   EXPECT_EQ(declared("unix", "Workspace"), "const float* xunix, float* Workspace_2");
   EXPECT_EQ(declared("or", "or_eq"), "const float* x, float* outor_eq");  // xor is no name, either
   EXPECT_EQ(declared("a.", "a/"), "const float* a_, float* a_2");
+  // Macros of the headers that are included, or may be.
+  EXPECT_EQ(declared("NAN", "INFINITY"), "const float* xNAN, float* outINFINITY");
+  EXPECT_EQ(declared("EOF", "INT8_MAX"), "const float* xEOF, float* outINT8_MAX");
+  EXPECT_EQ(declared("M_PIl", "math_errhandling"),
+            "const float* xM_PIl, float* outmath_errhandling");
+  EXPECT_EQ(declared("X", "Y1"), "const float* X, float* Y1");
+  EXPECT_EQ(declared("NaN", "M"), "const float* NaN, float* M");
 }
 
 TEST(Emit, NumbersNamesThatBecomeOne) {
@@ -105,7 +117,7 @@ TEST(Emit, ShowsNamesInOtherLetters) {
 
 TEST(Emit, RefusesANamespaceThatIsNone) {
   for (const char* name :
-       {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b", "main", "log", "index"})
+       {"", "2nd", "a-b", "class", "_x", "a__b", "std", "a::b", "main", "log", "index", "NAN"})
     try {
       emit_cpp(doubled("x", "y"), {}, {.namespace_name = name});
       ADD_FAILURE() << name;
@@ -134,6 +146,51 @@ TEST(Emit, TakesOnlyThePartsThatAreUsed) {
   EXPECT_TRUE(contains(with_sigmoid, "inline float sigmoid(float x) {"));
   EXPECT_TRUE(contains(with_sigmoid, "kExp"));
   EXPECT_FALSE(contains(with_sigmoid, "kTanh"));
+}
+
+TEST(Emit, LeavesOutWhatOnlyAnUnreadResultOfABarrierNeeds) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{barrier(std::vector<Value>{exp(in[0]), abs(in[0])})[1]};
+  });
+  EXPECT_FALSE(contains(emit_cpp(f), "exp(")) << emit_cpp(f);
+}
+
+// The header of the standard library that has a name; empty: none that this test knows of.
+std::string_view header_of(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"algorithm", "min sort"},
+      {"array", "array"},
+      {"cfenv", "fegetround fesetround"},
+      {"cmath",
+       "acos acosh asin asinh atan atanh ceil copysign cos cosh erf erfc exp expm1 fabs floor fma "
+       "fmod ilogb isfinite isinf isnan ldexp log log1p nearbyint pow signbit sin sinh sqrt tan "
+       "tanh trunc"},
+      {"cstddef", "size_t"},
+      {"cstdint", "int8_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t"},
+      {"cstring", "memcpy"},
+      {"limits", "numeric_limits"},
+      {"type_traits", "is_floating_point_v is_integral_v is_same_v is_signed_v make_unsigned_t"}};
+  for (const auto& [header, names] : kNames)
+    if (contains(" " + std::string(names) + " ", " " + std::string(name) + " ")) return header;
+  return {};
+}
+
+// One standard library's headers include each other, another's do not.
+TEST(Emit, IncludesTheHeaderOfEveryNameThatItUses) {
+  constexpr std::string_view kStd = "std::";
+  for (const Op* op : all_ops())
+    for (const Example& example : op->examples()) {
+      const std::string text = emit_cpp(function_of(*op, example));
+      for (std::size_t at = 0; (at = text.find(kStd, at)) != std::string::npos;) {
+        at += kStd.size();
+        const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", at);
+        const std::string name = text.substr(at, end - at);
+        const std::string_view header = header_of(name);
+        ASSERT_NE(header, "") << name;
+        EXPECT_TRUE(contains(text, "#include <" + std::string(header) + ">\n"))
+            << op->name << ": std::" << name;
+      }
+    }
 }
 
 TEST(Emit, LeavesTheStackAloneWhereTheWorkspaceIsLarge) {
@@ -231,6 +288,16 @@ TEST(Emit, WritesNumbersExactly) {
   EXPECT_TRUE(contains(text, "0x1p-149f, -0.0f, 0x1.99999ap-4f,")) << text;
   EXPECT_TRUE(contains(text, "(-9223372036854775807 - 1)"));
   EXPECT_TRUE(contains(text, "(-2147483647 - 1), 7,"));
+}
+
+// The bits of a scale of -0 are an integer that C++ has no literal of.
+TEST(Emit, WritesTheLowestNumberOfACall) {
+  const Type row{Dtype::kF32, {1, 1, 2}};
+  const Function f = trace("f", {{"x", row}}, [](std::span<const Value> in) {
+    return std::vector<Value>{call1(op::scaled_dot_product_attention, {in[0], in[0], in[0]},
+                                    {{"causal", false}, {"scale", -0.0}})};
+  });
+  EXPECT_TRUE(contains(emit_cpp(f), ", (-9223372036854775807 - 1), ")) << emit_cpp(f);
 }
 
 // Numbers that are none by their bits, others of one or two bytes as whole numbers.

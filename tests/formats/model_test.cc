@@ -95,8 +95,40 @@ TEST(Model, WithoutConfigHasNoneInTheFile) {
 TEST(Model, ThatDoesNotFitIsNotSaved) {
   const TemporaryFolder folder;
   Model model = small_model();
+  const auto expect_refused = [&](ErrorCode code, std::string_view part) {
+    expect_error(code, part, [&] { save_model(folder / "m", model); });
+  };
   model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {8}}));
-  EXPECT_THROW(save_model(folder / "m", model), Error);
+  expect_refused(ErrorCode::kShape,
+                 "tensor 'layers.0.bias' is f32[8], the function expects f32[7]");
+  model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF64, {7}}));
+  expect_refused(ErrorCode::kDtype,
+                 "tensor 'layers.0.bias' is f64[7], the function expects f32[7]");
+  model = small_model();
+  model.params.set("more", Tensor::scalar(1.0f));
+  expect_refused(ErrorCode::kInvalidArgument, "tensor 'more' is not an input of the function");
+  model = small_model();
+  model.params.set("x", Tensor::zeros({Dtype::kF32, {5}}));
+  expect_refused(ErrorCode::kInvalidArgument, "without a tensor, for the data; all have one");
+  model.function = trace("none", {{"x", {Dtype::kF32, {5}}}},
+                         [](std::span<const Value>) { return std::vector<Value>(); });
+  model.params = {};
+  expect_refused(ErrorCode::kInvalidArgument, "the function has no output");
+  EXPECT_TRUE(folder.names().empty());
+}
+
+// It would be written, and could not be loaded.
+TEST(Model, OfMoreOpsThanATextMayHaveIsNotSaved) {
+  const Function f = trace("long", {{"x", {Dtype::kF32, {}}}}, [](std::span<const Value> in) {
+    Value y = in[0];
+    for (int i = 0; i < 100'001; ++i) y = -y;
+    return std::vector<Value>{y};
+  });
+  const TemporaryFolder folder;
+  expect_error(ErrorCode::kUnsupported,
+               "model 'long': function text, line 100002: more than 100000 ops", [&] {
+                 save_model(folder / "m", {f, {}, ""});
+               });
   EXPECT_TRUE(folder.names().empty());
 }
 

@@ -199,9 +199,9 @@ TEST(Hostile, LimitsOfText) {
   };
   expect("function f(" + repeated("%i{}: f32[]", 65'537) + ") {", "more than 65536 inputs");
   expect("function f(%x: f32[]) {\nreturn " + repeated("%x", 65'537), "more than 65536 outputs");
-  expect(with("%y = concatenate(" + repeated("%x", 1'025) + ")"), "more than 1024 operands");
-  expect(with(repeated("%{}", 1'025) + " = exp"), "more than 1024 results");
-  expect(with("%y = exp(%x) : " + repeated("f32[4]", 1'025)), "more than 1024 types");
+  expect(with("%y = concatenate(" + repeated("%x", 65'537) + ")"), "more than 65536 operands");
+  expect(with(repeated("%{}", 65'537) + " = exp"), "more than 65536 results");
+  expect(with("%y = exp(%x) : " + repeated("f32[4]", 65'537)), "more than 65536 types");
   expect(with("%y = exp(%x) {" + repeated("a{} = 1", 65)), "more than 64 attributes");
   expect(with("%y = exp(%x) {" + repeated("a{} = 1", 64) + "} : f32[4]"), "there is no attribute");
   expect(with("%y = exp(%x) {a = [" + repeated("1", 65'537)), "more than 65536 integers in a list");

@@ -75,6 +75,15 @@ TEST(Text, OddNamesAreQuoted) {
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
 }
 
+// The most operands and results that an op may have.
+TEST(Text, OfABarrierOfManyValuesReadsBack) {
+  Builder builder("f");
+  const Value x = builder.input("x", {Dtype::kF32, {2}});
+  const Function f = builder.finish(
+      barrier(std::vector<Value>(static_cast<std::size_t>(op::barrier.max_inputs), x)));
+  EXPECT_TRUE(parse_function(to_text(f)) == f);
+}
+
 // The first op's result is %0, whatever the inputs are called.
 TEST(Text, InputsNamedLikeResultsAreQuoted) {
   Builder builder("f");

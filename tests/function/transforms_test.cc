@@ -11,6 +11,7 @@
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
 #include "limpid/transforms/vmap.h"
 #include "limpid/transforms/widen.h"
@@ -204,10 +205,12 @@ TEST(Vmap, AResultThatIsSharedIsRepeated) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"w", {Dtype::kF32, {2}}}},
                            [](std::span<const Value> in) {
                              return std::vector<Value>{in[0] * in[1], exp(in[1]), in[1]};
-                           });
+                           },
+                           {"product", "shared", "given"});
   const Function mapped = vmap(f, {0, std::nullopt}, 3);
   for (const Output& o : mapped.outputs())
     EXPECT_EQ(mapped.type(o.value).shape, Shape({3, 2})) << to_text(mapped);
+  EXPECT_EQ(output_names(mapped), (std::vector<std::string>{"product", "shared", "given"}));
 }
 
 TEST(Vmap, TakesAnAxisForEachInputAndOneAtLeast) {

@@ -158,6 +158,10 @@ Parts models() {
                     .positions = nn::GptPositions::kRotary};
   const Params weights = gpt.init(Key(4));
   parts.emplace_back("gpt", to_text(gpt.function()) + bytes_of(weights));
+  const std::vector<float> frequencies = nn::rotary_frequencies(64, 10'000, nn::RotaryScaling{});
+  parts.emplace_back(
+      "rotary frequencies",
+      bytes_of(Tensor::from({static_cast<std::int64_t>(frequencies.size())}, frequencies)));
   for (const Dtype to : {Dtype::kI8, Dtype::kBf16}) {
     const Quantized quantized = quantize(gpt.function(), weights, {.to = to});
     parts.emplace_back(std::string("quantized to ") + std::string(name(to)),
@@ -193,6 +197,9 @@ Parts numbers() {
     const F16 half{static_cast<std::uint16_t>(i * 31)};
     halves += std::to_string(std::bit_cast<std::uint32_t>(to_f32(half))) + " " +
               std::to_string(to_f16(std::bit_cast<float>(i * 1'000'003u)).bits) + " ";
+    const Bf16 other{half.bits};
+    if (std::isfinite(to_f32(half))) printed += bytes_of(as_printed(half));
+    if (std::isfinite(to_f32(other))) printed += bytes_of(as_printed(other));
   }
   parts.insert(parts.end(), {{"short numbers", short_text},
                              {"exact numbers", exact},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cfenv>
+#include <optional>
 
 #include "limpid/limpid.h"
 #include "tests/hosts/everything.h"
@@ -74,6 +75,27 @@ TEST_F(FloatModes, AProgramsOwnCodeHasTheDefaultInAFunctionThatItWrites) {
   const std::string after = modes_now();
   std::fesetenv(FE_DFL_ENV);
   EXPECT_EQ(inside, "keeps nearest");
+  EXPECT_EQ(after, "flushes up");
+}
+
+// The first Builder ends first, and then one that began and ended in between.
+TEST_F(FloatModes, BuildersThatAreNotNestedHaveTheDefaultUntilTheLastEnds) {
+  flush_subnormals();
+  std::fesetround(FE_UPWARD);
+  auto first = std::make_optional<Builder>("first");
+  auto second = std::make_optional<Builder>("second");
+  std::vector<std::string> modes{modes_now()};
+  std::make_optional<Builder>("nested").reset();
+  modes.push_back(modes_now());
+  first.reset();
+  modes.push_back(modes_now());
+  auto third = std::make_optional<Builder>("third");
+  second.reset();
+  modes.push_back(modes_now());
+  third.reset();
+  const std::string after = modes_now();
+  std::fesetenv(FE_DFL_ENV);
+  EXPECT_EQ(modes, std::vector<std::string>(4, "keeps nearest"));
   EXPECT_EQ(after, "flushes up");
 }
 

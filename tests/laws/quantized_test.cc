@@ -211,6 +211,22 @@ TEST(StoredFloats, AreOutputsWithCotangents) {
   EXPECT_TRUE(interpret(vjp(f, {0}), inputs)[2].same_bits(Tensor::from<float>({2}, {3, 1.5})));
 }
 
+// One by one, the ones would be lost: both dtypes have only even numbers there.
+TEST(StoredFloats, HaveASumOfCotangentsThatIsRoundedOnce) {
+  for (const auto& [stored, large, expected] :
+       {std::tuple{Dtype::kBf16, 256.0f, 260.0f}, {Dtype::kF16, 2048.0f, 2052.0f}}) {
+    const Function f = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
+      const Value v = cast(in[0], stored);
+      const auto read = [&] { return cast(v, Dtype::kF32); };
+      return std::vector<Value>{read() + read() + read() + read() * large};
+    });
+    const std::vector<Tensor> inputs{Tensor::scalar(1.0f)};
+    const Function gradient = grad(f, {0});
+    EXPECT_EQ(interpret(gradient, inputs)[0].values<float>()[0], expected);
+    EXPECT_EQ(compiled_is_interpreted(gradient, inputs), "");
+  }
+}
+
 TEST(Bf16Weights, OfAnotherDtypeThanF32AreRefused) {
   Builder builder("f");
   const Value x = builder.input("x", {Dtype::kF64, {2, 3}});

@@ -72,6 +72,7 @@ TEST(Jvp, OfJvpIsTheSecondDerivative) {
       [](std::span<const Value> in) { return std::vector<Value>{in[0] * in[0] * in[0]}; }, {"y"});
   const Function first = jvp(f, {0});
   EXPECT_EQ(first.inputs()[1].name, "tangent.x");
+  EXPECT_EQ(first.outputs()[0].name, "y");
   EXPECT_EQ(first.outputs()[1].name, "tangent.y");
   EXPECT_EQ(item(first, {2, 10}, 0), 8);
   EXPECT_EQ(item(first, {2, 10}, 1), 120);
@@ -448,6 +449,13 @@ TEST(Collapse, LeavesWhatIsReadElsewhere) {
   const Collapsed c = collapse(f);
   EXPECT_TRUE(c.done.empty());
   EXPECT_EQ(c.function, f);
+  // By the caller, too.
+  const Function given = trace("f", f.inputs(), [](std::span<const Value> in) {
+    const Value h = linear(in[0], in[1]);
+    return std::vector<Value>{h, linear(h, in[2])};
+  });
+  EXPECT_TRUE(collapse(given).done.empty());
+  EXPECT_EQ(collapse(given).function, given);
 }
 
 // The channels of a sequence are the second dimension, and a linear's outputs the last.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "limpid/compile/executable.h"
 #include "limpid/core/error.h"
@@ -168,6 +170,25 @@ TEST(Mlp, HasAFunctionBeforeThereIsMemoryForItsParameters) {
   }
 }
 
+// A dropout below 0 or NaN would be none, without a word.
+TEST(Mlp, RefusesADropoutThatIsNoShare) {
+  for (const double dropout : {-0.1, 1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    const Mlp net = mlp({2, 3, 1}, relu, dropout);
+    for (const auto& use : {std::function<void()>([&] { net.init(Key(0)); }),
+                            std::function<void()>([&] { net.function(); })})
+      try {
+        use();
+        ADD_FAILURE() << dropout;
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+        EXPECT_EQ(
+            std::string(e.what()).find("mlp: expected a dropout of 0 or more and below 1, got "),
+            0u)
+            << e.what();
+      }
+  }
+}
+
 TEST(Mlp, ConfigurationReadsBack) {
   Mlp net = mlp({5, 4, 3}, gelu, 0.25);
   net.init_name = "xavier";
@@ -189,7 +210,9 @@ TEST(Mlp, ConfigurationReadsBack) {
         R"({"model":"mlp","sizes":[3,18446744073709551615],"activation":"relu","dropout":0,)"
         R"("init":"he"})",
         R"({"model":"mlp","sizes":"3","activation":"relu","dropout":0,"init":"he"})",
-        R"({"model":"mlp","sizes":[3,1],"activation":"what","dropout":0,"init":"he"})"})
+        R"({"model":"mlp","sizes":[3,1],"activation":"what","dropout":0,"init":"he"})",
+        R"({"model":"mlp","sizes":[3,1],"activation":"relu","dropout":1,"init":"he"})",
+        R"({"model":"mlp","sizes":[3,1],"activation":"relu","dropout":-0.1,"init":"he"})"})
     EXPECT_THROW(Mlp::from_config(broken), Error) << broken;
   for (const char* broken : {"", R"({"model":"mlp"})"}) try {
       Mlp::from_config(broken);

@@ -417,6 +417,20 @@ TEST(OnnxShapes, ASqueezeWithoutAxesTakesEveryOne) {
       OneNode("Squeeze", 13).run({reals({1, 2, 1}, {1, 2})})[0].same_bits(reals({2}, {1, 2})));
 }
 
+// Of two channels; without a mode, blocks come before channels.
+TEST(OnnxShapes, DepthIsOfBlocksOfChannelsUnlessTheModeIsAnother) {
+  const Tensor x = reals({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_TRUE(OneNode("DepthToSpace", 13)
+                  .integer("blocksize", 2)
+                  .run({x})[0]
+                  .same_bits(reals({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})));
+  EXPECT_TRUE(OneNode("DepthToSpace", 13)
+                  .integer("blocksize", 2)
+                  .text("mode", "CRD")
+                  .run({x})[0]
+                  .same_bits(reals({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})));
+}
+
 TEST(OnnxShapes, AreRefusedWhereTheyDoNotFit) {
   constexpr ErrorCode kShape = ErrorCode::kShape;
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6}),
@@ -505,6 +519,18 @@ TEST(OnnxParts, TheLastOfASplitMayBeEmpty) {
   EXPECT_TRUE(parts[1].same_bits(reals({2}, {3, 4})));
   EXPECT_TRUE(parts[2].same_bits(reals({1}, {5})));
   EXPECT_TRUE(parts[3].same_bits(reals({0}, {})));
+}
+
+TEST(OnnxParts, SmallIntegersArePadded) {
+  const Tensor around = whole({2}, {1, 1});
+  EXPECT_TRUE(OneNode("Pad", 13)
+                  .run({Tensor::from<std::int8_t>({2}, {1, -2}), around,
+                        Tensor::scalar<std::int8_t>(-3)})[0]
+                  .same_bits(Tensor::from<std::int8_t>({4}, {-3, 1, -2, -3})));
+  EXPECT_TRUE(OneNode("Pad", 13)
+                  .run({Tensor::from<std::uint8_t>({2}, {1, 200}), around,
+                        Tensor::scalar<std::uint8_t>(255)})[0]
+                  .same_bits(Tensor::from<std::uint8_t>({4}, {255, 1, 200, 255})));
 }
 
 // A condition may be shorter than the axis, but not true beyond its end.
@@ -920,6 +946,30 @@ TEST(OnnxAttention, WithScoresIsTheSame) {
       }
 }
 
+TEST(OnnxAttention, SoftmaxHasThePrecisionThatIsGiven) {
+  const auto drawn = [](std::uint64_t key) { return nn::normal(1.0)(Key(key), {2, 4, 7, 8}); };
+  const Tensor q = drawn(1), k = drawn(2), v = drawn(3);
+  const auto run = [&](int precision, int outputs) {
+    return OneNode("Attention", 23)
+        .integer("softmax_precision", precision)
+        .run({q, k, v}, outputs)[0];
+  };
+  // Whether the scores are an output or not.
+  EXPECT_TRUE(run(::onnx::TensorProto::DOUBLE, 1).same_bits(run(::onnx::TensorProto::DOUBLE, 4)));
+  // Of 16 bits it is that of the queries.
+  for (const int precision :
+       {::onnx::TensorProto::FLOAT, ::onnx::TensorProto::FLOAT16, ::onnx::TensorProto::BFLOAT16})
+    EXPECT_TRUE(run(precision, 1).same_bits(OneNode("Attention", 23).run({q, k, v})[0]));
+  // A third in f32, which the queries of f64 would have more exactly.
+  const auto f64 = [](std::vector<double> values) {
+    return Tensor::from<double>({1, 1, static_cast<std::int64_t>(values.size()), 1}, values);
+  };
+  const Tensor third = OneNode("Attention", 23)
+                           .integer("softmax_precision", ::onnx::TensorProto::FLOAT)
+                           .run({f64({0}), f64({0, 0, 0}), f64({1, 0, 0})})[0];
+  EXPECT_EQ(third.values<double>()[0], static_cast<double>(1.0f / 3));
+}
+
 // Zero queries again: the mean of the values that are seen.
 TEST(OnnxAttention, MasksOfNumbersMeetCounts) {
   const Tensor q = Tensor::zeros({Dtype::kF32, {1, 1, 2, 1}});
@@ -1154,6 +1204,17 @@ TEST(OnnxOptimizers, TakeAsManyStatesAsParameters) {
                  "2 inputs after R and T, expected a multiple of 3", 2);
   expect_refused(OneNode("Adagrad", 1, "ai.onnx.preview.training"), {reals({}, {1})},
                  ErrorCode::kFormat, "expected 2 or more inputs, got 1", 2);
+}
+
+// The gradients are so small that the epsilons count.
+TEST(OnnxOptimizers, HaveTheEpsilonsOfTheFormat) {
+  const Tensor rate = reals({}, {1}), step = whole({}, {0}), zero = reals({1}, {0});
+  const auto adam = OneNode("Adam", 1, "ai.onnx.preview.training")
+                        .run({rate, step, reals({1}, {10}), reals({1}, {1e-3f}), zero, zero}, 3);
+  expect_near(adam[0], reals({1}, {10 - 1e-4f / (std::sqrt(1e-9f) + 1e-6f)}));
+  const auto adagrad = OneNode("Adagrad", 1, "ai.onnx.preview.training")
+                           .run({rate, step, reals({1}, {1}), reals({1}, {1e-6f}), zero}, 2);
+  expect_near(adagrad[0], reals({1}, {0.5f}));
 }
 
 TEST(OnnxOptimizers, ParametersShrinkAfterTheStep) {

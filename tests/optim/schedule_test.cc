@@ -43,14 +43,30 @@ TEST(Schedule, StepFallsAtOnce) {
   EXPECT_EQ(s.at(149), 0.5 / 64);
 }
 
-// 0 is no distance: a rate falls in each step at most.
 TEST(Schedule, StepFallsInEveryStepIfThatIsAsked) {
-  for (const std::int64_t every : {0, 1}) {
-    const Schedule s{Schedule::Kind::kStep, 0.5, 100, 0, every, 0.5};
-    EXPECT_EQ(s.at(0), 0.5);
-    EXPECT_EQ(s.at(1), 0.25);
-    EXPECT_EQ(s.at(3), 0.0625);
-  }
+  const Schedule s{Schedule::Kind::kStep, 0.5, 100, 0, 1, 0.5};
+  EXPECT_EQ(s.at(0), 0.5);
+  EXPECT_EQ(s.at(1), 0.25);
+  EXPECT_EQ(s.at(3), 0.0625);
+}
+
+TEST(Schedule, RefusesStepsAndDistancesThatAreNone) {
+  const auto expect = [](const Schedule& s, std::int64_t step, const char* message) {
+    try {
+      s.at(step);
+      ADD_FAILURE() << message;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_STREQ(e.what(), message);
+    }
+  };
+  for (const std::int64_t warmup : {0, 10})
+    for (const std::string& kind : schedule_names())
+      expect({schedule_from_name(kind), 0.5, 100, warmup}, -1,
+             "schedule: expected a step of 0 or more, got -1");
+  for (const std::int64_t step : {0, 20})
+    expect({Schedule::Kind::kStep, 0.5, 100, 10, 0, 0.5}, step,
+           "schedule: expected at least 1 step between two decays, got 0");
 }
 
 TEST(Schedule, FallsInARunOfOneStepToo) {

@@ -361,6 +361,10 @@ class Others(unittest.TestCase):
     def test_schedules(self):
         step = lp.optim.Schedule("step", rate=1.0, every=2, factor=0.5)
         self.assertEqual([step.at(i) for i in range(5)], [1, 1, 0.5, 0.5, 0.25])
+        with self.assertRaisesRegex(ValueError, "^schedule: expected a step of 0 or more, got -1$"):
+            step.at(-1)
+        with self.assertRaisesRegex(ValueError, "^schedule: expected at least 1 step between two decays, got 0$"):
+            lp.optim.Schedule("step", every=0).at(0)
         line = lp.optim.Schedule("linear", rate=1.0, steps=6, warmup=2)
         self.assertEqual([line.at(i) for i in (0, 1, 2, 4, 6)], [0.5, 1, 1, 0.5, 0])
 

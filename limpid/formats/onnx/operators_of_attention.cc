@@ -94,8 +94,15 @@ Value mask_of(const Node& node, const Heads& h, const Value& counts, bool causal
   return mask;
 }
 
-// Written out, for what scaled_dot_product_attention does not have: softcap, and the scores as an
-// output.
+// The dtype of the softmax. Where 16 bits are asked for, which Limpid only stores, it is that of
+// the queries.
+Dtype softmax_dtype(const Node& node, const Heads& h) {
+  const Dtype asked = node.dtype("softmax_precision", h.q.dtype());
+  return asked == Dtype::kF32 || asked == Dtype::kF64 ? asked : h.q.dtype();
+}
+
+// Written out, for what scaled_dot_product_attention does not have: softcap, a softmax of another
+// dtype, and the scores as an output.
 Values attention_written_out(const Node& node, const Heads& h, double scale, const Value& mask) {
   const std::int64_t heads = h.q.shape()[1];
   std::vector<Value> stages{
@@ -111,8 +118,7 @@ Values attention_written_out(const Node& node, const Heads& h, double scale, con
         select(broadcast(mask, bounded.shape()), bounded, number_like(bounded, -INFINITY)));
   else
     stages.push_back(bounded + mask);  // masked,
-  const bool wide = node.dtype("softmax_precision", h.q.dtype()) == Dtype::kF64;
-  const Value masked = wide ? cast(stages.back(), Dtype::kF64) : stages.back();
+  const Value masked = cast(stages.back(), softmax_dtype(node, h));
   stages.push_back(cast(softmax(masked), h.q.dtype()));  // and as weights
   const std::int64_t wanted = node.integer("qk_matmul_output_mode", 0);
   if (wanted < 0 || wanted > 3)
@@ -142,8 +148,9 @@ Values import_attention(Node& node) {
   const bool causal = node.flag("is_causal", false);
   const Value counts = counts_of_keys(node);
   const bool scores_wanted = node.wants_output(3);
+  const bool other_softmax = softmax_dtype(node, h) != h.q.dtype();
   Values parts{{}, {}};
-  if (scores_wanted || node.real("softcap", 0) > 0 || scale == 0) {
+  if (scores_wanted || other_softmax || node.real("softcap", 0) > 0 || scale == 0) {
     parts = attention_written_out(node, h, scale, mask_of(node, h, counts, causal));
   } else {
     const bool aligned = h.keys() - h.queries() == h.past && !counts;
@@ -190,7 +197,8 @@ Values import_rotary_embedding(Node& node) {
 constexpr NodeOp kAttentionOperators[] = {
     {.name = "Attention",
      .since = 23,
-     .meaning = "scaled_dot_product_attention; its parts if softcap or the scores are used",
+     .meaning = "scaled_dot_product_attention; its parts if softcap, the scores or a softmax of "
+                "another dtype are used",
      .import = import_attention},
     {.name = "RotaryEmbedding",
      .since = 23,
