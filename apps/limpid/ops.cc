@@ -6,6 +6,7 @@
 
 #include "apps/limpid/command.h"
 #include "apps/limpid/output.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/inspect/reference.h"
 #include "limpid/inspect/table.h"
 
@@ -23,7 +24,8 @@ void ops(const OpsArguments& options) {
   if (!options.name.empty()) {
     const Op* op = find_op(options.name);
     if (!op)
-      throw UsageError(fmt::format("there is no op '{}'; `limpid ops` lists them", options.name));
+      throw UsageError(
+          fmt::format("there is no op {}; `limpid ops` lists them", in_quotes(options.name)));
     return print(op_reference(*op));
   }
   if (options.json) {

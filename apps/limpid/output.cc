@@ -49,8 +49,7 @@ void flush() {
 }
 
 void print_error(std::string_view message) {
-  const std::string line =
-      fmt::format("limpid: {}\n", printable(message.substr(0, message.find('\n'))));
+  const std::string line = fmt::format("limpid: {}\n", printable(message));
   // If standard error fails, only the exit code can tell.
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

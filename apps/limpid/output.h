@@ -23,7 +23,7 @@ void print_json(const Json& document);
 // Flushes the buffer. Throws as print().
 void flush();
 
-// Prints "limpid: " and the first line of the message, with control characters as \xNN.
+// Prints "limpid: " and the message as one line, with control characters as \xNN.
 void print_error(std::string_view message);
 // Prints "limpid: note: " and one line likewise: information about a successful run.
 void print_note(std::string_view message);

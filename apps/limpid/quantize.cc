@@ -19,6 +19,7 @@
 #include "apps/limpid/scores.h"
 #include "apps/limpid/threads.h"
 #include "limpid/compile/executable.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/data/prompt.h"
 #include "limpid/formats/file.h"
 #include "limpid/inspect/op_example.h"
@@ -146,7 +147,7 @@ std::string table_of(const Figures& before, const Figures& after, const std::str
 void check_names(const QuantizeArguments& options, const Model& model) {
   for (const std::string& name : options.exclude)
     if (!model.params.find(name))
-      throw UsageError(fmt::format("--exclude: the model has no parameter '{}'", name));
+      throw UsageError(fmt::format("--exclude: the model has no parameter {}", in_quotes(name)));
 }
 
 void quantize_model(const QuantizeArguments& options) {

@@ -161,7 +161,11 @@ void go_through(train::Run& run, const std::string& out, std::optional<Terminal>
 }
 
 void refuse_to_overwrite(const RunOptions& options) {
-  if (options.out.empty() || options.overwrite) return;
+  if (options.out.empty()) return;
+  if (const auto file = train::RunFolder(options.out).foreign_file())
+    throw UsageError(fmt::format("--out {}: holds a {} that no run wrote, expected another folder",
+                                 in_quotes(options.out), file->filename().string()));
+  if (options.overwrite) return;
   if (const auto held = train::RunFolder(options.out).held_run()) {
     const FolderLock nobody_writes(options.out);
     throw UsageError(fmt::format(

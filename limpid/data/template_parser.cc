@@ -22,7 +22,7 @@ constexpr std::size_t kMostParts = 1024;  // of a list or a dictionary
 constexpr std::array<std::string_view, 11> kReservedNames{"true",   "false",   "none",  "True",
                                                           "False",  "None",    "loop",  "self",
                                                           "caller", "varargs", "kwargs"};
-// Keywords that cannot be read as names.
+// Keywords, which Jinja reads as names where it expects a value. After a test they are refused.
 constexpr std::array<std::string_view, 10> kWordsOfTemplates{"and", "or",   "not",  "in",  "is",
                                                              "if",  "else", "elif", "for", "set"};
 
@@ -414,10 +414,6 @@ class TemplateParser {
     if (first.text == "none" || first.text == "None") return constant(first.at, Constant::kNone);
     const bool of_macros =
         first.text == "caller" || first.text == "varargs" || first.text == "kwargs";
-    if (is_one_of(kWordsOfTemplates, first.text)) {
-      --next_;
-      refuse(fmt::format("expected a value, got {}", shown()));
-    }
     if (first.text == "self" || (in_macro_ && of_macros)) {
       --next_;
       refuse_construct(fmt::format("the name {}", shown()));

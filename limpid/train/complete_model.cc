@@ -13,6 +13,9 @@ namespace {
 
 using Integers = TrainConfig::Integers;
 
+constexpr std::string_view kHiddenInstead =
+    "model.hidden (--hidden) instead takes both from the data";
+
 void refuse_keys_of_others(const TrainConfig& c) {
   const std::vector<std::string_view>& keys = family_of(c).keys;
   for (const ConfigKey& key : config_keys())
@@ -46,11 +49,13 @@ void fill_layers(TrainConfig& c, const Split& data, const Recipe& recipe, std::i
     if (c.layers->size() < 2)
       refuse("model.layers", fmt::format("expected at least 2 sizes, got {}", c.layers->size()));
     if (c.layers->front() != in)
-      refuse("model.layers", fmt::format("{} inputs, but the data has {}", c.layers->front(), in));
+      refuse("model.layers", fmt::format("{} inputs, but the data has {}; {}", c.layers->front(),
+                                         in, kHiddenInstead));
     const bool enough = data.train.task == Task::kClassification ? c.layers->back() >= out
                                                                  : c.layers->back() == out;
     if (!enough)
-      refuse("model.layers", fmt::format("{} outputs, but the data has {}", c.layers->back(), out));
+      refuse("model.layers", fmt::format("{} outputs, but the data has {}; {}", c.layers->back(),
+                                         out, kHiddenInstead));
   } else {
     Integers sizes{in};
     const Integers& hidden = c.hidden ? *c.hidden : recipe.hidden;

@@ -11,6 +11,8 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/optim/optimizer.h"
+#include "limpid/train/detail/complete.h"
 
 namespace limpid::train {
 namespace {
@@ -36,7 +38,9 @@ std::string expected_number(const ConfigKey& key, std::string_view kind) {
     return integer ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
   };
   if (key.high == kEndless && key.low == 0 && key.open_low) return "a positive number";
-  if (key.high == kEndless) return fmt::format("{} of {} or more", kind, number(key.low));
+  if (key.high == kEndless)
+    return key.open_low ? fmt::format("{} above {}", kind, number(key.low))
+                        : fmt::format("{} of {} or more", kind, number(key.low));
   return fmt::format("{} from {} to {}{}", kind, number(key.low), key.open_high ? "below " : "",
                      number(key.high));
 }
@@ -235,6 +239,48 @@ std::optional<T> from_text(std::string_view text) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// One configuration over another
+// ---------------------------------------------------------------------------------------------
+
+using Text = std::optional<std::string>;
+bool is_another(const Text& chosen, const Text& over) { return chosen && over && chosen != over; }
+
+template <class T>
+void keep_numbers_of(std::string_view optimizer,
+                     std::map<std::string, std::optional<T>, std::less<>>& values) {
+  const std::vector<optim::Number> all = optim::numbers_of(optimizer);
+  std::erase_if(values, [&](const auto& value) {
+    return std::none_of(all.begin(), all.end(),
+                        [&](const optim::Number& n) { return n.name == value.first; });
+  });
+}
+
+// Layers, hidden sizes and norms mean something else in another model.
+bool keeps_meaning(const detail::ModelFamily& family, std::string_view key) {
+  return key != "layers" && key != "hidden" && key != "norm" &&
+         std::find(family.keys.begin(), family.keys.end(), key) != family.keys.end();
+}
+
+void drop_keys_of_others(TrainConfig& config, const TrainConfig& over) {
+  if (is_another(config.model, over.model))
+    for (const ConfigKey& key : config_keys())
+      if (key.path.starts_with("model.") && !keeps_meaning(detail::family_of(over), key.name()))
+        with_choice(
+            key, [](auto& choice) { choice.reset(); }, config);
+  if (over.positions && *over.positions != nn::name(nn::GptPositions::kRotary))
+    config.rotary_base.reset();
+  if (is_another(config.task, over.task)) config.loss.reset();
+  if (is_another(config.task, over.task) || is_another(config.loss, over.loss)) {
+    config.label_smoothing.reset();
+    config.delta.reset();
+  }
+  if (is_another(config.optimizer, over.optimizer)) {
+    keep_numbers_of(*over.optimizer, config.optimizer_numbers);
+    keep_numbers_of(*over.optimizer, config.optimizer_switches);
+  }
+}
+
 }  // namespace
 
 TrainConfig parse_train_config(std::string_view text, std::string_view source) {
@@ -299,6 +345,7 @@ bool is_chosen(const TrainConfig& config, const ConfigKey& key) {
 }
 
 TrainConfig overridden(TrainConfig config, const TrainConfig& over) {
+  drop_keys_of_others(config, over);
   // Each of the two determines all sizes, except for a gpt, where they mean different things.
   const bool gpt = (over.model ? over.model : config.model) == "gpt";
   if (over.hidden && !gpt) config.layers.reset();

@@ -311,7 +311,7 @@ std::vector<ConfigKey> data_and_model_keys() {
        .member = &C::rotary_base,
        .help = "Base of the rotary frequencies (RoPE theta); only with --positions rotary (gpt)",
        .otherwise = number_text(nn::Gpt{}.rotary_base),
-       .low = 0,
+       .low = 1,
        .open_low = true},
       {.path = "model.bias",
        .flag = "--bias",

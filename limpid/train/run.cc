@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -185,18 +186,19 @@ class Run::Impl {
   TrainConfig logged_config() const;
   void begin_again();
   void go_on_in_folder(std::string_view log);
-  void add_to_log(const Event& event);
   void write(const Event& event);
   // Writes the epochs that the log would have only later, the best one and that with which the
   // training ended: a kill must not lose them.
   void write_best();
   // `always`: the log has the event, whatever its step.
   void tell(const Event& event, bool always = false);
+  void tell_untold();
+  void do_left();
   void diagnose(const RunLog& log);
   void end_with(const EndEvent& end);
   EndEvent end_event(std::string_view reason) const;
   void probe();
-  void end_epoch(const EpochEvent& epoch);
+  void diagnose_after(const EpochEvent& epoch);
   bool wants_checkpoint(std::uint32_t wishes) const;
   void checkpoint();
   [[noreturn]] void fail();
@@ -213,7 +215,17 @@ class Run::Impl {
   // Configurations of the runs beside this one, read once: there may be many of them.
   std::optional<std::vector<Json>> earlier_;
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
-  StepEvent failed_;                      // the step that was not finite
+  StepResult last_;                       // the last step
+  // What is still to be done for the last step. If a write or a listener ends a call, the next call
+  // does the rest first.
+  std::deque<std::function<void()>> left_;
+  // Events for the log and the listeners, in their order, each after the lines that it has there.
+  struct Untold {
+    std::deque<Event> lines;
+    std::optional<Event> event;
+  };
+  std::deque<Untold> untold_;
+  bool must_thin_ = false;  // the log, before more is written
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_checkpoint_{};
 };
@@ -260,6 +272,9 @@ void Run::Impl::start() {
 
 void Run::Impl::begin() {
   if (folder_) {
+    if (const auto file = folder_->foreign_file())
+      refuse_run(fmt::format("train: no run wrote {}, expected another folder",
+                             in_quotes(file->string())));
     const auto held = options_.overwrite ? std::nullopt : folder_->held_run();
     if (held)
       refuse_run(fmt::format("train: the folder {} holds a run that is {} (step {})",
@@ -269,6 +284,7 @@ void Run::Impl::begin() {
     file_ = std::make_unique<LogFile>(folder_->log(), "");
   }
   log_ = {};  // of a beginning that failed
+  untold_.clear();
   if (leads()) {
     tell(run_event(setup_, options_.command, options_.pool ? options_.pool->threads() : 1));
     tell(data_facts(setup_.data));
@@ -302,6 +318,7 @@ void Run::Impl::go_on() {
   } else if (starts) {
     return begin_again();
   }
+  untold_.clear();
   std::string log;  // read first: where it is broken, the trainer stays as it was
   if (folder_)
     log = log_until(read_text(folder_->log()), checkpoint->state.step, folder_->log().string());
@@ -387,39 +404,64 @@ std::uint32_t Run::Impl::wishes(bool stop) const {
 
 bool Run::Impl::step(const std::function<bool()>& stop) {
   expect(Stage::kUnderWay, "step()");
+  do_left();
   if (trainer_.ending() == Ending::kNonFinite) fail();
   const bool probed = probe_times_.at(trainer_.steps_done());
   const auto asked = [&] { return stop && stop(); };
-  const StepResult result = trainer_.step([&] { return wishes(options_.ranks && asked()); });
-  if (trainer_.ending() == Ending::kNonFinite) {
-    failed_ = result.step;
-    fail();
-  }
+  last_ = trainer_.step([&] { return wishes(options_.ranks && asked()); });
+  if (trainer_.ending() == Ending::kNonFinite) fail();
   if (leads()) {
-    if (probed) probe();
+    if (probed) left_.emplace_back([this] { probe(); });
     // The loss of the initial weights is always logged: the doctor compares later losses with it.
-    if (result.step.step == 1 || result.step.step % *setup_.config.log_every == 0)
-      tell(result.step);
-    for (const auto& listener : on_step_) listener(result.step);
-    if (result.epoch) end_epoch(*result.epoch);
-    if (samples_.at(trainer_.steps_done())) tell(samples_.draw(trainer_));
+    if (last_.step.step == 1 || last_.step.step % *setup_.config.log_every == 0)
+      left_.emplace_back([this] { tell(last_.step); });
+    left_.emplace_back([this] {
+      for (const auto& listener : on_step_) listener(last_.step);
+    });
+    if (last_.epoch) {
+      left_.emplace_back([this] { tell(*last_.epoch); });
+      left_.emplace_back([this] { diagnose_after(*last_.epoch); });
+    }
+    if (samples_.at(trainer_.steps_done()))
+      left_.emplace_back([this] { tell(samples_.draw(trainer_)); });
   }
-  if (wants_checkpoint(result.wishes)) checkpoint();
-  return options_.ranks ? (result.wishes & kStop) != 0 : asked();
+  if (wants_checkpoint(last_.wishes)) left_.emplace_back([this] { checkpoint(); });
+  do_left();
+  return options_.ranks ? (last_.wishes & kStop) != 0 : asked();
 }
 
-// As many events as a log may hold of a run of this length.
-void Run::Impl::add_to_log(const Event& event) {
-  const std::vector<Event> admitted = thinner_.admit(event);
-  if (thinner_.has_grown()) {
+void Run::Impl::do_left() {
+  tell_untold();
+  while (!left_.empty()) {
+    const std::function<void()> next = std::move(left_.front());
+    left_.pop_front();
+    next();
+  }
+}
+
+void Run::Impl::tell_untold() {
+  if (must_thin_) {
     if (file_) {
       const std::string source = folder_->log().string();
       file_ = std::make_unique<LogFile>(folder_->log(),
                                         thinner_.thin(read_text(folder_->log()), source));
     }
     thinner_.thin(log_);
+    must_thin_ = false;
   }
-  for (const Event& e : admitted) write(e);
+  while (!untold_.empty()) {
+    std::deque<Event>& lines = untold_.front().lines;
+    for (; !lines.empty(); lines.pop_front()) write(lines.front());
+    const std::optional<Event> event = std::move(untold_.front().event);
+    untold_.pop_front();
+    if (!event) continue;
+    const auto* const end = std::get_if<EndEvent>(&*event);
+    const bool ends = end && end->reason != kInterrupted;
+    if (ends) stage_ = Stage::kEnded;
+    for (const auto& listener : on_event_) listener(*event);
+    if (ends && file_) file_->sync();
+    if (ends) lock_.reset();
+  }
 }
 
 void Run::Impl::write(const Event& event) {
@@ -428,25 +470,28 @@ void Run::Impl::write(const Event& event) {
 }
 
 void Run::Impl::write_best() {
-  if (const std::optional<EpochEvent> best = thinner_.take_best()) write(*best);
-  if (trainer_.ending() == Ending::kNone) return;
-  if (const std::optional<EpochEvent> last = thinner_.take_last()) write(*last);
+  if (const std::optional<EpochEvent> best = thinner_.take_best()) untold_.push_back({{*best}, {}});
+  if (trainer_.ending() != Ending::kNone)
+    if (const std::optional<EpochEvent> last = thinner_.take_last())
+      untold_.push_back({{*last}, {}});
+  tell_untold();
 }
 
 void Run::Impl::tell(const Event& event, bool always) {
   if (!leads()) return;
-  if (always)
-    write(event);
-  else
-    add_to_log(event);
-  for (const auto& listener : on_event_) listener(event);
+  // As many events as a log may hold of a run of this length.
+  const std::vector<Event> lines = always ? std::vector{event} : thinner_.admit(event);
+  must_thin_ = thinner_.has_grown() || must_thin_;
+  untold_.push_back({{lines.begin(), lines.end()}, event});
+  tell_untold();
 }
 
 void Run::Impl::diagnose(const RunLog& log) {
   if (!leads()) return;
   if (!earlier_) earlier_ = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
   for (const Finding& finding : new_findings(train::diagnose(log, {}, *earlier_), log_.findings))
-    tell(finding);
+    untold_.push_back({{finding}, finding});
+  tell_untold();
 }
 
 void Run::Impl::probe() {
@@ -460,8 +505,7 @@ void Run::Impl::probe() {
   tell(ProbeEvent{trainer_.steps_done() - 1, found->second(trainer_.observed())});
 }
 
-void Run::Impl::end_epoch(const EpochEvent& epoch) {
-  tell(epoch);
+void Run::Impl::diagnose_after(const EpochEvent& epoch) {
   // Of very many epochs the doctor sees a hundred and the last.
   constexpr std::int64_t kVisits = 100;
   const std::int64_t every = (trainer_.epochs() + kVisits - 1) / kVisits;
@@ -504,15 +548,15 @@ void Run::Impl::end_with(const EndEvent& end) {
   RunLog whole = log_;
   whole.add(end);
   diagnose(whole);
-  stage_ = Stage::kEnded;
+  if (!leads()) stage_ = Stage::kEnded;
   tell(end);
-  if (file_) file_->sync();
-  lock_.reset();
 }
 
 EndEvent Run::Impl::finish() {
   expect(Stage::kUnderWay, "finish()");
+  do_left();
   if (trainer_.ending() == Ending::kNonFinite) fail();
+  if (stage_ == Stage::kEnded) return *log_.end;  // only that was left
   checkpoint();
   const Params params = trainer_.model();
   const Split& data = setup_.data;
@@ -539,6 +583,7 @@ EndEvent Run::Impl::finish() {
 
 EndEvent Run::Impl::interrupt() {
   expect(Stage::kUnderWay, "interrupt()");
+  do_left();
   checkpoint();
   const EndEvent end = end_event(kInterrupted);
   stage_ = Stage::kPaused;
@@ -549,15 +594,18 @@ EndEvent Run::Impl::interrupt() {
 
 // Called again if a write or a listener ended the call before.
 void Run::Impl::fail() {
-  checkpoint();
-  if (log_.steps.empty() || log_.steps.back().step != failed_.step) tell(failed_, /*always=*/true);
+  const StepEvent& failed = last_.step;
+  if (stage_ != Stage::kEnded) {
+    checkpoint();
+    if (log_.steps.empty() || log_.steps.back().step != failed.step) tell(failed, /*always=*/true);
+  }
   const Trainer::Replay replay = trainer_.replay();
   const auto origin = find_nonfinite(replay.function, replay.inputs);
-  end_with(end_event(name(Ending::kNonFinite)));
+  if (stage_ != Stage::kEnded) end_with(end_event(name(Ending::kNonFinite)));
   std::string message = fmt::format(
       "train: step {} of epoch {} gave a loss of {} and a gradient norm of {}, expected finite "
       "ones",
-      failed_.step, failed_.epoch, short_number(failed_.loss), short_number(failed_.gradient_norm));
+      failed.step, failed.epoch, short_number(failed.loss), short_number(failed.gradient_norm));
   if (origin) message += ": " + to_text(*origin);
   if (folder_)
     message +=

@@ -59,8 +59,10 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // Listeners are called in the training thread, in the order of events. An exception from a
-  // listener ends the current call. Add listeners before start() or resume().
+  // Listeners are called in the training thread, in the order of events. Add listeners before
+  // start() or resume(). An exception from a listener, or a write that fails, ends the current
+  // call; the next call of step(), finish(), interrupt() or train() first does what that call left
+  // to do.
 
   // For every event of the log, after it was written to the log file.
   void on_event(std::function<void(const Event& event)> listener);
@@ -73,10 +75,11 @@ class Run {
   // all ranks. They throw kInvalidArgument, naming a rank that differs.
 
   // Starts the run: RunEvent, DataFacts, findings on the data, first checkpoint. Throws
-  // kInvalidArgument if the folder holds a run, unless options.overwrite, and after a resume() that
-  // failed when it had restored the checkpoint; kIo, also if another Run, in this process or
-  // another one, has the folder locked. A Run locks its folder until finish() or interrupt()
-  // returns, step() ends the run, or the Run is destroyed.
+  // kInvalidArgument if the folder holds a run, unless options.overwrite; if it has a file, such as
+  // a config.json, that no run wrote (RunFolder::foreign_file()); and after a resume() that failed
+  // when it had restored the checkpoint; kIo, also if another Run, in this process or another one,
+  // has the folder locked. A Run locks its folder until finish() or interrupt() returns, step()
+  // ends the run, or the Run is destroyed.
   void start();
   // Resumes from the folder's checkpoint, with the log so far and a ResumeEvent; starts if the
   // folder has no checkpoint. If the configuration asks for more epochs, steps or patience than the
@@ -99,8 +102,7 @@ class Run {
   bool step(const std::function<bool()>& stop = {});
   bool done() const { return trainer().ending() != Ending::kNone; }
   // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent. If
-  // the loss or the gradient was not finite and step() failed to write that, this and later calls
-  // of step() write it and throw the error of that step.
+  // the loss or the gradient was not finite, throws the error of that step.
   EndEvent finish();
   // Writes a checkpoint and ends the log with an EndEvent with kInterrupted; resume() can continue.
   EndEvent interrupt();

@@ -1,8 +1,12 @@
 #include "limpid/train/run_folder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <fstream>
 #include <span>
 #include <system_error>
@@ -20,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kTemporary = ".limpid-";
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 28;
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
@@ -30,6 +35,51 @@ constexpr std::uint64_t kMostText = std::uint64_t{1} << 28;
 void write_text(const fs::path& path, std::string_view text) {
   const std::array<std::span<const std::byte>, 1> parts{std::as_bytes(std::span(text))};
   write_file_atomically(path, parts);
+}
+
+// The text of a configuration in the folder of its run. A file that a user wrote has other white
+// space, if it is a configuration at all.
+std::string written(const TrainConfig& chosen) { return to_text(chosen) + "\n"; }
+
+bool is_written_config(const fs::path& path) {
+  try {
+    const std::string text = read_text(path);
+    return text == written(parse_train_config(text, path.string()));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_checkpoint(const fs::path& path) {
+  try {
+    load_checkpoint(path);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// The first event of a log, if that is the start of a run.
+std::optional<RunEvent> start_in(const fs::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  try {
+    // Only the first line: a log may have a million.
+    if (std::string line; std::getline(file, line))
+      if (auto event = detail::parse_event(line))
+        if (auto* const run = std::get_if<RunEvent>(&*event)) return std::move(*run);
+  } catch (const Error&) {  // it was cut when the process ended
+  }
+  return {};
+}
+
+// Whether a temporary file, named as write_file_atomically names them, is one of another process
+// that is alive: `limpid report` may write into the folder, too.
+bool is_being_written(std::string_view name) {
+  const std::string_view rest = name.substr(kTemporary.size());
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), process);
+  if (error != std::errc{} || *end != '-' || process <= 0 || process == ::getpid()) return false;
+  return ::kill(process, 0) == 0 || errno == EPERM;
 }
 
 }  // namespace
@@ -53,16 +103,17 @@ std::optional<RunFolder::HeldRun> RunFolder::held_run() const {
   return run;
 }
 
+std::optional<fs::path> RunFolder::foreign_file() const {
+  if (is_written_config(config()) || start_in(log()) || is_checkpoint(checkpoint())) return {};
+  std::error_code ignored;
+  for (const fs::path& file : {config(), log(), checkpoint(), report()})
+    if (fs::exists(file, ignored)) return file;
+  return {};
+}
+
 std::vector<std::string> RunFolder::first_command() const {
   std::error_code ignored;
-  std::ifstream file(log(), std::ios::binary);
-  try {
-    // Only the first line: a log may have a million.
-    if (std::string line; std::getline(file, line))
-      if (auto event = detail::parse_event(line))
-        if (auto* const run = std::get_if<RunEvent>(&*event)) return std::move(run->command);
-  } catch (const Error&) {  // it was cut when the process ended
-  }
+  if (std::optional<RunEvent> run = start_in(log())) return std::move(run->command);
   if (!fs::exists(config(), ignored)) return {};
   return {"limpid", "train", "--config", config().string()};
 }
@@ -78,7 +129,7 @@ void RunFolder::create() const {
 }
 
 void RunFolder::write_config(const TrainConfig& chosen) const {
-  write_text(config(), to_text(chosen) + "\n");
+  write_text(config(), written(chosen));
 }
 
 void RunFolder::begin(const TrainConfig& chosen) const {
@@ -91,12 +142,12 @@ void RunFolder::begin(const TrainConfig& chosen) const {
   write_config(chosen);
 }
 
-// Named as write_file_atomically names them.
 void RunFolder::tidy() const {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(".limpid-") && name.ends_with(".tmp")) fs::remove(entry.path(), ignored);
+    if (name.starts_with(kTemporary) && name.ends_with(".tmp") && !is_being_written(name))
+      fs::remove(entry.path(), ignored);
   }
 }
 

@@ -35,6 +35,9 @@ class RunFolder {
   };
   // nullopt if there is neither a model nor a readable checkpoint.
   std::optional<HeldRun> held_run() const;
+  // A file that begin() would replace, in a folder that no run wrote into: it has neither a run's
+  // configuration nor its log or checkpoint. nullopt if there is no such file.
+  std::optional<std::filesystem::path> foreign_file() const;
   // The command that started the run, from its log; else a command that reproduces its
   // configuration; empty if there is neither.
   std::vector<std::string> first_command() const;
@@ -43,10 +46,11 @@ class RunFolder {
 
   // Creates the folder if necessary. Throws kIo.
   void create() const;
-  // Removes the files of an earlier run and writes the configuration. Throws kIo.
+  // Removes the files of an earlier run and writes the configuration. Call it only if there is no
+  // foreign_file(). Throws kIo.
   void begin(const TrainConfig& config) const;
   void write_config(const TrainConfig& config) const;
-  // Removes the temporary files that a killed process left.
+  // Removes the temporary files that a killed process left; those of a process that is alive stay.
   void tidy() const;
 
  private:

@@ -32,15 +32,21 @@ std::optional<ResumeEvent> last_extension(const RunLog& log) {
 }
 
 // The configuration that made a step: a longer run has another schedule of the learning rate. The
-// log has the first configuration, the folder the last one.
+// log has the first configuration and the last one. The folder's may be that of a longer run that
+// was killed before it began.
 TrainConfig config_of_step(const RunFolder& folder, const RunLog& log, std::int64_t step) {
   const auto first = std::find_if(log.resumes.begin(), log.resumes.end(), extends);
-  if (first == log.resumes.end() || step > last_extension(log)->step) return folder.read_config();
-  if (step > first->step)
+  const auto last = last_extension(log);
+  if (last && step > last->step) {
+    // Logs of older versions do not have it.
+    if (!last->config) return folder.read_config();
+    return parse_train_config(last->config->dump(), folder.log().string());
+  }
+  if (last && step > first->step)
     refuse_step(
         fmt::format("step {}: the run was extended after steps {} and {}, expected a step that is "
                     "not in between",
-                    step, first->step, last_extension(log)->step));
+                    step, first->step, last->step));
   return parse_train_config(log.run.config.dump(), folder.log().string());
 }
 
@@ -60,9 +66,14 @@ VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int6
   else if (folder.has_checkpoint())
     from = load_checkpoint(folder.checkpoint());
   if (checkpoint.empty() && from && from->state.step >= step) from.reset();
+  const auto extended = last_extension(log);
   if (from) {
     const auto path = in_quotes((checkpoint.empty() ? folder.checkpoint() : checkpoint).string());
-    if (from->run != identity_of(setup.config, setup.data_hash(pool)))
+    const std::uint64_t data_hash = setup.data_hash(pool);
+    // The one with which the run became longer is that of the shorter run.
+    const bool begins = extended && step > extended->step && from->state.step == extended->step &&
+                        is_same_run(from->run, setup.config, data_hash, path);
+    if (!begins && from->run != identity_of(setup.config, data_hash))
       refuse_step(fmt::format(
           "{}: the checkpoint has another configuration or other data than the run", path));
     if (from->state.step >= step)
@@ -70,7 +81,6 @@ VerifiedShard verify_shard(const RunFolder& folder, std::int64_t step, std::int6
                               path, from->state.step, step));
     trainer.restore(from->state);
   }
-  const auto extended = last_extension(log);
   if (!from && extended && step > extended->step)
     refuse_step(
         fmt::format("the run was extended after step {}, expected a checkpoint from after "

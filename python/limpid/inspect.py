@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _core
 from ._core import Array, Function, Key, Model
+from ._transforms import asarray
 from .errors import NotFoundError
 
 __all__ = ["Neuron", "Summary", "Trace", "gradcheck", "neuron", "summary", "trace"]
@@ -97,14 +98,21 @@ def summary(model: Any, params: Optional[Mapping[str, Any]] = None, batch: int =
     return Summary(_core.summarize(function, values, batch))
 
 
-def _inputs(function: Function, params: Mapping[str, Any], data: Tuple[Any, ...], named: Dict[str, Any]) -> Dict[str, Any]:
+def _inputs(function: Function, params: Mapping[str, Any], data: Tuple[Any, ...], named: Dict[str, Any]) -> Mapping[str, Any]:
     free = [name for name, _ in function.inputs if name not in params]
     if len(data) > len(free):
         raise TypeError(f"expected at most {len(free)} inputs ({', '.join(free)}), got {len(data)}")
     for name in free[: len(data)]:
         if name in named:
             raise TypeError(f"the input '{name}' comes twice")
-    return {**dict(zip(free, data)), **named}
+    return _arrays(function, {**dict(zip(free, data)), **named})
+
+
+def _arrays(function: Function, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values of inputs by name; of a list, the array."""
+    lists = [(name, kind.split("[")[0]) for name, kind in function.inputs if isinstance(values.get(name), (list, tuple))]
+    # Any number may be a floating one.
+    return {**values, **{name: asarray(values[name], dtype if "f" in dtype else None) for name, dtype in lists}}
 
 
 def _flat_names(params: Any) -> Mapping[str, Any]:
@@ -139,7 +147,7 @@ def neuron(
 
 def gradcheck(f: Function, inputs: Mapping[str, Any], key: Key = Key(0)) -> bool:
     """Whether f's gradients agree with finite differences in f64; raises ValueError with the table if not."""
-    rows, text = _core.gradcheck(f, inputs, key)
+    rows, text = _core.gradcheck(f, _arrays(f, inputs) if isinstance(f, Function) else inputs, key)
     if not all(agrees for _, _, agrees in rows):
         raise ValueError("gradcheck: the gradient disagrees with finite differences\n" + text)
     return True

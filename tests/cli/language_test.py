@@ -54,6 +54,13 @@ class LanguageTest(tool.ToolTest):
         self.output("summary", self.model)
         self.output("doctor", self.run_folder)
 
+    def test_of_many_tokens_the_most_probable_are_shown(self):
+        self.train("--tokenizer", "bytes", "--epochs", "1")
+        shown = self.output("run", self.model, "--data", f"text:{self.text}", "--index", "3")
+        probabilities = [float(p) for p in re.findall(r"(?m)^ *'.*' +-?[\d.e-]+ +([\d.]+)$", shown)]
+        self.assertEqual(len(probabilities), 20)
+        self.assertEqual(probabilities, sorted(probabilities, reverse=True))
+
     def gpt_arguments(self, *more):
         return ("train", "--data", f"text:{self.text}", "--model", "gpt", "--layers", "2", "--width", "16", "--heads", "2",
                 "--context", "12", "--batch", "8", "--threads", "1", "--out", self.run_folder, "--overwrite", *more)
@@ -257,6 +264,7 @@ class LanguageTest(tool.ToolTest):
             self.assertEqual(alone, answer)
             for following in self.document("run", self.model, "--prompt", part[:-1][12 * i:12 * i + 12])["next"]:
                 self.assertAlmostEqual(following["logit"], answer["logits"][following["token"]], places=4)
+        self.assertIn(repr(part[12 * (windows - 1):-1]) + "\n", self.output("run", self.model, *data, "--index", windows - 1))
         table = self.output("run", self.model, *data).splitlines()
         shares = [float(line.split()[-1]) for line in table if re.search(r" \d\.\d{6}$", line)]
         self.assertGreater(len(shares), 10)

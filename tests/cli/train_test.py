@@ -135,6 +135,15 @@ class Stopped(TrainTest):
         self.output(*self.arguments("--epochs", "1", "--overwrite"))
         self.assertIn("holds a run that is finished", self.error(2, *self.arguments("--epochs", "1")))
 
+    def test_a_configuration_of_another_program_is_not_replaced(self):
+        self.out.mkdir()
+        for text in ('{"model_type": "gpt2"}', '{"epochs": 3}'):
+            (self.out / "config.json").write_text(text)
+            for arguments in ((), ("--overwrite",)):
+                self.assertEqual(self.error(2, *self.arguments("--epochs", "1", *arguments)),
+                                 f"--out '{self.out}': holds a config.json that no run wrote, expected another folder")
+            self.assertEqual([(p.name, p.read_text()) for p in self.out.iterdir()], [("config.json", text)])
+
     def test_what_resume_refuses(self):
         self.error(1, "train", "--resume", self.folder / "nowhere")
         self.output(*self.arguments("--epochs", "2"))
@@ -419,6 +428,13 @@ class Configuration(TrainTest):
         self.assertEqual(config["model"]["dropout"], 0.1)
         self.assertEqual(config["optimizer"]["lr"], 0.5)
         self.assertEqual(config["optimizer"]["momentum"], 0.9)
+
+    def test_another_optimizer_than_the_one_of_a_run(self):
+        self.output(*self.arguments("--epochs", "1"))
+        again = self.folder / "again"
+        self.output("train", "--config", self.out / "config.json", "--optimizer", "sgd", "--out", again, "--threads", "1")
+        optimizer = json.loads((again / "config.json").read_text())["optimizer"]
+        self.assertEqual((optimizer["name"], optimizer["momentum"], "beta1" in optimizer), ("sgd", 0.9, False))
 
     def test_all_faults_are_named_at_once(self):
         path = self.config({"epochs": "x", "optimizer": {"lr": "fast", "foo": 1}, "model": 3, "batch": 0, "seed": 1.5,

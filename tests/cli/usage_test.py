@@ -141,7 +141,17 @@ class Usage(tool.ToolTest):
                 ("expected two formats", "convert", "a.onnx", "b.onnx")):
             with self.subTest(arguments):
                 self.assertIn(message, self.error(2, *arguments))
-        self.assertEqual(self.error(2, "ops", "fly\nby\nnight"), "there is no op 'fly", "the first line")
+
+    def test_names_of_several_lines(self):
+        name = "fly\nby\n'night'"
+        shown = r"'fly\x0aby\x0a\x27night\x27'"
+        self.assertEqual(self.error(2, "ops", name), f"there is no op {shown}; `limpid ops` lists them")
+        self.assertEqual(self.error(2, "quantize", self.model, "--to", "int8", "--exclude", name), f"--exclude: the model has no parameter {shown}")
+        self.assertIn(f": {shown} is not a valid name of a C++ namespace; --namespace gives another",
+                      self.error(2, "emit", self.model, "--cpp", self.folder / "a.h", "--namespace", name))
+        # Any other message is one line, too.
+        run = self.run_tool("train", "--data", "moons", env={**os.environ, "LIMPID_MPI": "open\nmpi"})
+        self.assertEqual((run.returncode, run.stderr), (1, b"limpid: LIMPID_MPI: expected openmpi, mpich or none, got open\\x0ampi\n"))
 
     def test_quantize(self):
         self.usage_error("--to", "quantize", self.model)

@@ -205,12 +205,16 @@ TEST(ChatTemplate, TestsFiltersAndMethodsHaveJinjasNames) {
             "b556");
   EXPECT_EQ(rendered("{{ {'a': 1}.get('a') }} {{ {'a': 1}.get('b') }} {{ {'a': 1}.get('b', 2) }}"),
             "1 None 2");
+  // In brackets, an entry comes before a method of its name.
+  EXPECT_EQ(rendered("{{ {'items': 3}['items'] }} {{ {'items': 3}['a'] is defined }}"), "3 False");
   EXPECT_EQ(rendered("{{ ' a  b '.split() | join(',') }} {{ 'a--b-'.split('-') | join(',') }} "
                      "{{ 'xxaxx'.strip('x') }}|{{ 'xxaxx'.lstrip('x') }}|{{ 'xxaxx'.rstrip('x') }}|"
                      "{{ ' a '.lstrip() }}|{{ ' a '.rstrip() }}|{{ ' a '.strip(none) }}|"
                      "{{ 'xx'.strip('x') }}|"),
             "a,b a,,b, a|axx|xxa|a | a|a||");
-  for (const char* source : {"{{ 'a'.startswith() }}", "{{ 'a'.split('') }}", "{{ {}.get() }}"})
+  for (const char* source : {"{{ 'a'.startswith() }}", "{{ 'a'.split('') }}", "{{ {}.get() }}",
+                             "{{ 1 in 'a1' }}", "{{ 'a'.startswith(1) }}", "{{ 'a'.strip(1) }}",
+                             "{{ 'a'.split(1) }}", "{{ [1] | select(1) | list }}"})
     expect_error(ErrorCode::kInvalidArgument, ": expected a ", [&] { rendered(source); });
 }
 
@@ -333,7 +337,7 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
 
 TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
   for (const char* source :
-       {"{% if x %}", "{{ x", "{# x", "{{ 'x }}", "{{ }}", "{{ x[] }}", "{{ and }}", "{{ (x }}",
+       {"{% if x %}", "{{ x", "{# x", "{{ 'x }}", "{{ }}", "{{ x[] }}", "{{ not }}", "{{ (x }}",
         "{{ (x] }}", "{{ 1 +}}", "{% macro f( %}{% endmacro %}", "{% macro f() %}",
         "{{ f(a=1, a=2) }}"})
     expect_error(ErrorCode::kFormat, "chat template, line 1", [&] { rendered(source); });

@@ -317,7 +317,8 @@ TEST_F(LoadData, ExamplesAreTheTestPart) {
   examples("npz:" + at("parts.npz"));
   examples("npz:" + at("both.npz") + ",split=4/1/1");
   examples("csv:" + at("pets.csv") + ",target=kind,split=4/1/1");
-  examples("csv:" + at("pets.csv") + ",target=kind,test=" + at("pets.csv"));
+  put("others.csv", "weight,colour,kind\n22.5,white,dog\n3.4,grey,cat\n17,brown,dog\n");
+  examples("csv:" + at("pets.csv") + ",target=kind,test=" + at("others.csv"));
   // Other rows would be some that the model was trained on.
   for (const std::string seed : {"1", "2", "3"}) {
     examples("npz:" + at("both.npz") + ",split=4/1/1,seed=" + seed);
@@ -327,7 +328,8 @@ TEST_F(LoadData, ExamplesAreTheTestPart) {
   put("odd.csv", "a;b,cat\nc;d,dog\na;b,dog\nc;d,cat\na;b,cat\nc;d,dog\n");
   const std::string odd = "csv:" + at("odd.csv") + ",target=2,header=no,separator=comma";
   examples(odd + ",split=4/1/1");
-  examples(odd + ",test=" + at("odd.csv"));
+  put("odder.csv", "c;d,cat\na;b,dog\n");
+  examples(odd + ",test=" + at("odder.csv"));
 }
 
 TEST_F(LoadData, ExamplesOfATableWithoutASplitAreItsRowsReadAsTheModelsWere) {

@@ -78,6 +78,11 @@ SOURCES = r"""
 {% for x, y in [[1,2],(3,4)] %}{{ x + y }},{% endfor %}{% for a, b in ['xy'] %}{{ b }}{{ a }}{% endfor %}
 {% for x, y in [[1,2,3]] %}{{ x }}{% endfor %}
 {% for x in none %}{% endfor %}
+{{ set }}{{ for }}{{ if }}{{ else }}{{ elif }}{{ and }}{{ or }}{{ in }}{{ is }}{{ [and, or, not defined] | length }}{{ is is defined }}{{ in in [1] }}
+{% set set = 3 %}{{ set }}{% for in in [1, 2] %}{{ in }}{% endfor %}{% set if = 1 %}{{ 2 if if }}{% if if %}a{% endif %}{% for x in [if] if if %}{{ x }}{% endfor %}
+{% set not = 1 %}{{ 1 + not }}{% set and = 5 %}{{ and and and }}{{ else if or else else }}
+{{ not }}
+{{ if.x }}
 {{ 'a' is equalto 'a' }}{{ 1 is in [1,2] }}{{ 2 is not in [1] }}{{ none in [none] }}{{ 'q' in zz }}{{ d.items() | length }}
 {% macro f(a, a) %}{% endmacro %}
 {% macro f(a=1, b) %}{% endmacro %}

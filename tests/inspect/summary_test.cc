@@ -76,6 +76,29 @@ TEST(Summary, DrawsARepeatedBlockOnce) {
             1);
 }
 
+// Only those of the block itself join its stream.
+TEST(Summary, NamesTheAddsOfLayersWithinARepeatedBlock) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const char* name : {"layers.0", "layers.1"}) {
+      const Builder::Scope block(x.builder(), name);
+      Value y = x;
+      for (int i = 0; i < 5; ++i) y = relu(y);
+      {
+        const Builder::Scope inner(x.builder(), "shift");
+        y = y + y;
+      }
+      x = x + y;
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}));
+  EXPECT_NE(text.find("\n\u2502 shift "), std::string::npos) << text;
+  const std::size_t joins = text.find("\n\u251c +");
+  EXPECT_NE(joins, std::string::npos) << text;
+  EXPECT_EQ(text.find("\n\u251c +", joins + 1), std::string::npos) << text;
+}
+
 TEST(Summary, DrawsBlocksThatDifferOneByOne) {
   const auto block = [](Value x, double number) {
     for (int i = 0; i < 5; ++i) x = relu(x);

@@ -214,6 +214,10 @@ TEST(LanguageModel, HasTheLogitsOfWhatIsLeftAfterTruncate) {
   EXPECT_FALSE(s.ready());
   model.step();
   EXPECT_TRUE(same_bits(s.logits(), net.logits(Ids{1, 2, 9})));
+  s.truncate(1);
+  EXPECT_EQ(s.length(), 1);
+  model.step();
+  EXPECT_TRUE(same_bits(s.logits(), net.logits(Ids{1})));
   s.truncate(0);
   EXPECT_EQ(s.length(), 0);
   model.step();

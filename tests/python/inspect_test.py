@@ -36,6 +36,12 @@ class Inspection(unittest.TestCase):
             self.assertEqual((n.index, n.terms, n.bias), (1, [(0, 3, x[row][0]), (1, 4, x[row][1])], -0.5))
             self.assertEqual(n.z, 3 * x[row][0] + 4 * x[row][1] - 0.5)
 
+    def test_a_neuron_of_a_list(self):
+        net = lp.nn.mlp([2, 1])
+        params = net.init().with_({"layers.0.weight": np.float32([[1, 2]]), "layers.0.bias": np.float32([0.5])})
+        for n in (lp.inspect.neuron(net, "layers.0", 0, [3, 4], params=params), lp.inspect.neuron(net, "layers.0", 0, x=[3, 4.0], params=params)):
+            self.assertEqual(n.z, 11.5)
+
     def test_what_an_activation_makes_of_a_neuron(self):
         net = lp.nn.mlp([2, 1, 1], lp.relu)
         params = net.init().with_({"layers.0.weight": np.float32([[1, 1]]), "layers.0.bias": np.float32([-5])})
@@ -51,6 +57,8 @@ class Inspection(unittest.TestCase):
         ):
             self.assertEqual([t[name].tolist() for name in ("x", "%x", "0", "%0")], [[5, 7], [5, 7], [10, 21], [10, 21]])
         self.assertEqual(t["w"].tolist(), [2, 3])
+        for t in (lp.inspect.trace(f, [2, 3], (5.0, 7)), lp.inspect.trace(f, x=[5, 7.0], w=[2, 3]), lp.inspect.trace(f, [lp.asarray(5.0), 7], params={"w": w})):
+            self.assertEqual([t[name].tolist() for name in ("x", "0")], [[5, 7], [10, 21]])
         with self.assertRaisesRegex(KeyError, "there is no value 'y'"):
             t["y"]
         for bad, error, text in (
@@ -58,6 +66,8 @@ class Inspection(unittest.TestCase):
             (lambda: lp.inspect.trace(f, x, x, params={"w": w}), TypeError, r"expected at most 1 inputs \(x\), got 2"),
             (lambda: lp.inspect.trace(f, w, w=w), TypeError, "the input 'w' comes twice"),
             (lambda: lp.inspect.trace(f, w), KeyError, "no entry 'x'"),
+            (lambda: lp.inspect.trace(f, w, [1, 2, 3]), ValueError, r"f32\[2\].*f32\[3\]"),
+            (lambda: lp.inspect.trace(lp.trace(lambda i: i + 1, "i32[2]"), [1.5, 2]), TypeError, r"i32\[2\].*f32\[2\]"),
             (lambda: lp.inspect.summary(3), TypeError, "summary: expected a Function, not int"),
             (lambda: t.nothing, AttributeError, "nothing"),
         ):
@@ -79,6 +89,7 @@ class Inspection(unittest.TestCase):
             lp.inspect.gradcheck(lp.trace(wrong, "f32[3]", names=["x"]), {"x": np.float32([1, 2, 3])})
         f = lp.trace(lambda x, y: (x * x * y).sum(), "f32[3]", "f32[3]")
         self.assertIs(lp.inspect.gradcheck(f, {"x": np.float32([1, 2, 3]), "y": np.float32([3, 1, 2])}, lp.Key(5)), True)
+        self.assertIs(lp.inspect.gradcheck(f, {"x": [1, 2, 3], "y": np.float32([3, 1, 2])}), True)
         with mock.patch.object(lp.inspect._core, "gradcheck", wraps=lp.inspect._core.gradcheck) as checked:
             lp.inspect.gradcheck(f, {"x": np.float32([1, 2, 3]), "y": np.float32([3, 1, 2])}, lp.Key(5))
         self.assertEqual(checked.call_args.args[2], lp.Key(5))

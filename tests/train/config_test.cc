@@ -43,7 +43,7 @@ std::string some_value(const ConfigKey& key) {
     case ConfigKey::Kind::kInteger:
       return "5";
     case ConfigKey::Kind::kNumber:
-      return "0.5";
+      return key.low < 0.5 ? "0.5" : "1.5";
   }
   return "";
 }
@@ -111,7 +111,9 @@ TEST(Config, EveryRangeHolds) {
     EXPECT_THROW(set_from_text(config, key, "1x"), Error) << key.path;
     EXPECT_THROW(set_from_text(config, key, ""), Error) << key.path;
     if (key.open_low) {
-      EXPECT_THROW(set_from_text(config, key, "0"), Error) << key.path;
+      const std::string low = std::to_string(static_cast<std::int64_t>(key.low));
+      EXPECT_THROW(set_from_text(config, key, low), Error) << key.path;
+      EXPECT_NO_THROW(set_from_text(config, key, low + ".001")) << key.path;
     }
     if (key.open_high) {
       EXPECT_THROW(set_from_text(config, key, "1"), Error) << key.path;
@@ -308,7 +310,8 @@ TEST(Config, AFaultSaysWhatIsExpected) {
   };
   EXPECT_EQ(fault("--bias", "yes"), "--bias: expected true or false, got 'yes'");
   EXPECT_EQ(fault("--bias", "false"), "nothing");
-  EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a positive number, got '0'");
+  EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a number above 1, got '0'");
+  EXPECT_EQ(fault("--huber-delta", "0"), "--huber-delta: expected a positive number, got '0'");
   EXPECT_EQ(fault("--momentum", "2"), "--momentum: expected a number from 0 to 1, got '2'");
   EXPECT_EQ(fault("--beta1", "1"), "--beta1: expected a number from 0 to below 1, got '1'");
   EXPECT_EQ(fault("--epochs", "1.5"),
@@ -701,6 +704,107 @@ TEST(Config, WhatOverridesAKeyReplacesTheNumbersOfItsShape) {
   gpt.model = "gpt";
   gpt.hidden = {50};
   EXPECT_EQ(overridden(blocks, gpt).layers, blocks.layers);
+}
+
+// Its key and the model have the same bound.
+TEST(Config, ARotaryBaseIsAboveOne) {
+  const std::string low = R"({"model": {"name": "gpt", "preset": "llama", "rotary_base": 1)";
+  limpid::testing::expect_error(ErrorCode::kParse,
+                                "config.model.rotary_base: expected a number above 1, got 1",
+                                [&] { parse_train_config(low + "}}", "test"); });
+  const TrainConfig config = parse_train_config(low + ".0001}}", "test");
+  EXPECT_NO_THROW(complete(config, text_of(config)));
+  EXPECT_NE(train_reference().find("| above 1 | 10000 | Base of the rotary"), std::string::npos);
+}
+
+// A run's config.json names every key.
+TEST(Config, AnotherKindDropsTheKeysThatOnlyTheOldOneHas) {
+  const auto over = [](const std::function<void(TrainConfig&)>& change) {
+    TrainConfig chosen;
+    change(chosen);
+    return chosen;
+  };
+  // Optimisers: from each to each other, with what both have.
+  const Split data = data_of(Task::kClassification, 4);
+  for (const std::string& from : optim::optimizer_names())
+    for (const std::string& to : optim::optimizer_names()) {
+      SCOPED_TRACE(from + " " + to);
+      TrainConfig file = complete(over([&](TrainConfig& c) {
+                                    c.optimizer = from;
+                                    c.optimizer_numbers["weight_decay"] = 0.125;
+                                    c.rate = 0.25;
+                                  }),
+                                  data);
+      const TrainConfig now =
+          complete(overridden(file, over([&](TrainConfig& c) { c.optimizer = to; })), data);
+      EXPECT_EQ(now.optimizer_numbers.at("weight_decay"), 0.125);
+      EXPECT_EQ(now.rate, 0.25);
+      TrainConfig fresh;
+      fresh.optimizer = to;
+      std::vector<std::string> names, expected;
+      for (const auto& [name, value] : now.optimizer_numbers)
+        if (value) names.push_back(name);
+      for (const auto& [name, value] : complete(fresh, data).optimizer_numbers)
+        expected.push_back(name);
+      EXPECT_EQ(names, expected);
+    }
+  // A key that the command line chooses itself is refused.
+  TrainConfig adam = complete(over([](TrainConfig& c) { c.optimizer = "adam"; }), data);
+  expect_refused(overridden(adam, over([](TrainConfig& c) {
+                              c.optimizer = "rmsprop";
+                              c.optimizer_numbers["beta1"] = 0.5;
+                            })),
+                 data, "optimizer.beta1: rmsprop: has no beta1");
+  // And so is one of a file that chooses nothing else.
+  TrainConfig momentum;
+  momentum.optimizer_numbers["momentum"] = 0.5;
+  expect_refused(overridden(momentum, over([](TrainConfig& c) { c.optimizer = "adam"; })), data,
+                 "optimizer.momentum: adam: has no momentum");
+
+  // Losses and tasks.
+  const Split numbers = data_of(Task::kRegression, 4);
+  TrainConfig huber =
+      complete(over([](TrainConfig& c) { c.loss = "huber", c.delta = 2.0; }), numbers);
+  EXPECT_FALSE(
+      complete(overridden(huber, over([](TrainConfig& c) { c.loss = "mae"; })), numbers).delta);
+  EXPECT_EQ(overridden(huber, over([](TrainConfig& c) { c.loss = "huber"; })).delta, 2);
+  TrainConfig classes = complete({}, data);
+  ASSERT_TRUE(classes.label_smoothing);
+  const TrainConfig regression = over([](TrainConfig& c) {
+    c.task = "regression";
+    c.hidden = TrainConfig::Integers{4};
+  });
+  EXPECT_EQ(complete(overridden(classes, regression), numbers).loss, "mse");
+  // What remains says how to go on.
+  expect_refused(overridden(classes, over([](TrainConfig& c) { c.task = "regression"; })), numbers,
+                 "outputs, but the data has 2; model.hidden (--hidden) instead takes both from the "
+                 "data");
+
+  // Models.
+  TrainConfig gpt = over([](TrainConfig& c) {
+    c.model = "gpt";
+    c.preset = "llama";
+    c.dropout = 0.25;
+  });
+  const Split text = text_of(gpt);
+  TrainConfig file = complete(gpt, text);
+  const TrainConfig charlm =
+      complete(overridden(file, over([](TrainConfig& c) { c.model = "charlm"; })), text);
+  EXPECT_EQ(charlm.norm, "none");
+  EXPECT_EQ(charlm.layers->size(), 4U);
+  EXPECT_EQ(charlm.dropout, 0.25);
+  EXPECT_EQ(charlm.context, file.context);
+  const TrainConfig back =
+      complete(overridden(charlm, over([](TrainConfig& c) { c.model = "gpt"; })), text);
+  EXPECT_EQ(back.layers, TrainConfig::Integers{nn::Gpt{}.layers});
+  EXPECT_EQ(back.norm, "layer");
+  EXPECT_EQ(overridden(file, over([](TrainConfig& c) { c.model = "gpt"; })).layers, file.layers);
+  // Positions.
+  ASSERT_TRUE(file.rotary_base);
+  EXPECT_FALSE(
+      complete(overridden(file, over([](TrainConfig& c) { c.positions = "learned"; })), text)
+          .rotary_base);
+  EXPECT_TRUE(overridden(file, over([](TrainConfig& c) { c.positions = "rotary"; })).rotary_base);
 }
 
 TEST(Config, AListMayBeEmpty) {

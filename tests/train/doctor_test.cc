@@ -681,6 +681,9 @@ TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
   RunLog log = log_of(9e-5);
   EXPECT_EQ(checked(log, "update_ratio")->cause, "the learning rate of 0.1 is too small");
   EXPECT_FALSE(checked(log_of(0), "update_ratio")) << "frozen";
+  RunLog once = log_of(9e-5, 3);
+  once.probes[1].layers[0] = layer_of("layers.0", 10, 1, 2e-4);
+  EXPECT_FALSE(checked(once, "update_ratio")) << "one step that was long enough";
   // Gradients of a norm of 1 that are clipped to less than a hundredth.
   log.run.config = Json{{"clip", Json{{"norm", 0.009}}}};
   EXPECT_EQ(

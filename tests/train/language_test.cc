@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
+#include "limpid/data/batches.h"
 #include "limpid/data/text_windows.h"
 #include "limpid/formats/model.h"
 #include "limpid/function/interpret.h"
@@ -120,6 +121,30 @@ TEST(Trainer, FeedsWindowsAsArraysAreFed) {
   for (std::size_t e = 0; e < of_windows.size(); ++e)
     for (const auto& [name, value] : of_windows[e].validation)
       EXPECT_EQ(value, of_arrays[e].validation.at(name)) << name;
+}
+
+// As docs/language.md has it; the keys are those of the seed.
+TEST(Trainer, ShufflesTheWindowsOfEachEpochFromAnotherOffset) {
+  const Split data = text();
+  Trainer trainer(gpt_problem(gpt()), data, options());
+  const Key key(options().seed);
+  const std::size_t before =
+      trainer.problem().parameters().size() + trainer.problem().carried.size();
+  const std::int64_t windows = data.train.size();
+  for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+    const auto order =
+        permutation(key.fold_in(1).fold_in(static_cast<std::uint64_t>(epoch)), windows);
+    const std::int64_t offset = data.train.windows->offset(key.fold_in(3), epoch);
+    for (std::int64_t row = 0; row < windows;) {
+      trainer.step();
+      const auto* x = static_cast<const std::int32_t*>(trainer.observed().at(before));
+      for (std::int64_t end = row + trainer.observed_rows(); row < end; ++row, x += kContext) {
+        std::vector<std::int32_t> expected(kContext);
+        data.train.windows->write_inputs(order[static_cast<std::size_t>(row)], offset, expected);
+        EXPECT_EQ(std::vector<std::int32_t>(x, x + kContext), expected) << epoch << ", " << row;
+      }
+    }
+  }
 }
 
 TEST(Trainer, GoesOnWithATextFromAnyStep) {

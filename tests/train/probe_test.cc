@@ -171,6 +171,24 @@ TEST(Probe, KnowsActivationsThatAreCallsOfAnotherOp) {
   EXPECT_GT(hidden.saturated_share, 0.3);
 }
 
+// Its last dimension is that of the batch.
+TEST(Probe, HasNoUnitsOfAVector) {
+  const Input w{"out.weight", {Dtype::kF32, {1, 3}}}, x{"x", {Dtype::kF32, {4, 3}}};
+  const Function loss = trace("loss", {w, x}, [](std::span<const Value> in) {
+    const Builder::Scope scope(in[0].builder(), "out");
+    const Value rows = linear(in[1], in[0]);
+    return std::vector<Value>{mean(relu(reshape(rows, {4})))};
+  });
+  const Tensor weight = Tensor::zeros(w.type), inputs = Tensor::zeros(x.type);
+  const std::vector<const void*> pointers{weight.bytes().data(), inputs.bytes().data(),
+                                          weight.bytes().data()};
+  const std::vector<LayerStatistics> layers = Probe(loss, 1)(pointers);
+  ASSERT_EQ(layers.size(), 1u);
+  std::vector<std::string> ops;
+  for (const ActivationStatistics& a : layers[0].activations) ops.push_back(a.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"input", "linear"}));
+}
+
 TEST(Probe, IsTheInterpretersBitForBit) {
   const Case c({784, 12, 10}, gelu, 0.5, 1);
   const ProbeFunction probe = probe_function(c.loss, 4);

@@ -227,6 +227,56 @@ TEST(RunLog, AnEventIsOneLine) {
             "\"gradient_norm\":\"-inf\"}\n");
 }
 
+// Other programs read the lines, by the names of the members (docs/json.md).
+TEST(RunLog, LinesHaveTheirNames) {
+  Finding finding{"overfitting", Severity::kWarning, "layers.0", "symptom", "cause", "fix", 2};
+  finding.remedies = {{"more data", {}}, {"", {{"epochs", 32}, {"data.count", 4}}}};
+  finding.follows_from = "data_not_finite";
+  const Event written[] = {finding,
+                           run_event(),
+                           data_facts(),
+                           probe_event(0),
+                           StepEvent{1, 1, 2.5, 0.1, 3},
+                           EpochEvent{1, 2, 0.1, {{"loss", 2}}, {{"loss", 3}}, 3, 1e4, true},
+                           SampleEvent{2, "and so\n"},
+                           ResumeEvent{2, {"train", "--resume"}, Json{{"epochs", 3}}},
+                           end_event()};
+  const std::string_view lines[] = {
+      R"({"event":"finding","rule":"overfitting","severity":"warning","layer":"layers.0",)"
+      R"("symptom":"symptom","cause":"cause","fix":"fix","step":2,)"
+      R"("remedies":[{"words":"more data"},{"settings":[{"key":"epochs","value":32},)"
+      R"({"key":"data.count","value":4}]}],"follows_from":"data_not_finite"})",
+      R"({"event":"run","version":"1.2.3","command":["limpid","train","--lr","0.1"],)"
+      R"("config":{"data":"digits","layers":[784,10]},"model":{"model":"mlp"},)"
+      R"("parameters":7850,"task":"classification","data":{"name":"digits","train":60,)"
+      R"("validation":20,"test":10,"features":784,"outputs":2,"class_names":["no","yes"]},)"
+      R"("environment":{"isa":"avx2","threads":2,"cpu":"a CPU","system":"a system",)"
+      R"("compiler":"a compiler"}})",
+      R"({"event":"data","rows":60,"min":0.0,"max":0.0,"mean":0.25,"std":0.0,)"
+      R"("constant_features":0,"features":[{"name":"height","column":3,"min":-1.0,"max":2.0,)"
+      R"("mean":0.5,"std":0.75}],"class_counts":[20,40],"duplicates":[{"part":"validation",)"
+      R"("other":"train","rows":2,"of":20,"row":7,"other_row":3}],"non_finite":1,)"
+      R"("first_non_finite":[{"part":"test","row":4,"column":5,"value":"-inf"}]})",
+      R"({"event":"probe","step":0,"layers":[{"name":"layers.0",)"
+      R"("parameters":[{"name":"layers.0.weight","mean":0.5,"std":0.25,"norm":4.0,)"
+      R"("gradient_norm":2.0,"update_norm":0.125}],"activations":[{"op":"relu","mean":0.1,)"
+      R"("std":0.2,"zero_share":0.3,"dead_share":0.4,"saturated_share":0.5}],)"
+      R"("attention":[{"entropy":0.5,"lowest_head":0.25,"highest_head":0.75}]}]})",
+      R"({"event":"step","step":1,"epoch":1,"loss":2.5,"learning_rate":0.1,)"
+      R"("gradient_norm":3.0})",
+      R"({"event":"epoch","epoch":1,"step":2,"learning_rate":0.1,"train":{"loss":2.0},)"
+      R"("validation":{"loss":3.0},"gradient_norm":3.0,)"
+      R"("samples_per_second":10000.0,"best":true})",
+      R"({"event":"sample","step":2,"text":"and so\n"})",
+      R"({"event":"resume","step":2,"command":["train","--resume"],"config":{"epochs":3}})",
+      R"({"event":"end","reason":"finished","step":2,"best_epoch":2,)"
+      R"("validation":{"loss":0.5},"test":{"loss":0.25,"accuracy":0.75,"confusion":[[3,1],[0,)"
+      R"(4]],"per_class":[{"precision":1.0,"recall":0.75,"f1":0.8},{"precision":0.8,)"
+      R"("recall":1.0,"f1":0.9}]},"seconds":12.5})"};
+  for (std::size_t i = 0; i < std::size(lines); ++i)
+    EXPECT_EQ(to_json_line(written[i]), std::string(lines[i]) + "\n");
+}
+
 TEST(RunLog, ALogCutAnywhereBehindItsFirstLineIsRead) {
   const std::string text = text_of(events());
   const std::size_t first = to_json_line(run_event()).size();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -94,12 +96,21 @@ auto after(std::int64_t steps) {
 TEST(Run, BeginsWithoutTheFilesOfAKilledRun) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "run");
-  for (const char* name : {".limpid-7.tmp", ".limpid-notes", "mine.tmp"})
+  const ::pid_t killed = ::fork();
+  if (killed == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
+  const std::string of_killed = fmt::format(".limpid-{}-0.tmp", killed);
+  const std::string of_this = fmt::format(".limpid-{}-99999.tmp", ::getpid());
+  // The first process of a system is alive.
+  for (const std::string& name :
+       {std::string(".limpid-7.tmp"), of_killed, of_this, std::string(".limpid-1-0.tmp"),
+        std::string(".limpid-notes"), std::string("mine.tmp")})
     std::ofstream(folder / "run" / name) << "a part";
   train::Run(small_config(), {.folder = folder / "run"}).train();
-  EXPECT_FALSE(std::filesystem::exists(folder / "run/.limpid-7.tmp"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "run/.limpid-notes"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "run/mine.tmp"));
+  for (const std::string& name : {std::string(".limpid-7.tmp"), of_killed, of_this})
+    EXPECT_FALSE(std::filesystem::exists(folder / "run" / name)) << name;
+  for (const char* name : {".limpid-1-0.tmp", ".limpid-notes", "mine.tmp"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "run" / name)) << name;
   std::ofstream(folder / "run/.limpid-8.tmp") << "a part";
   train::Run(small_config(), {.folder = folder / "run"}).resume();
   EXPECT_FALSE(std::filesystem::exists(folder / "run/.limpid-8.tmp"));
@@ -233,6 +244,33 @@ TEST(Run, WhatAListenerThrowsEndsTheCall) {
   });
   EXPECT_THROW(run.train(), std::runtime_error);
   EXPECT_EQ(run.trainer().steps_done(), 2);
+}
+
+// At whichever event, or step, a listener failed.
+TEST(Run, TellsWhatACallThatFailedLeft) {
+  const Whole whole(small_config());
+  for (const bool of_steps : {false, true}) {
+    std::int64_t calls = 1;
+    for (std::int64_t failing = 0; failing < calls; ++failing) {
+      SCOPED_TRACE(failing);
+      train::Run run(small_config());
+      calls = 0;
+      const auto listener = [&](const auto&) {
+        if (calls++ == failing) throw std::runtime_error("enough");
+      };
+      std::vector<std::int64_t> steps;
+      if (of_steps)
+        run.on_step(listener);
+      else
+        run.on_event(listener);
+      run.on_step([&](const StepEvent& step) { steps.push_back(step.step); });
+      EXPECT_THROW(run.train(), std::runtime_error);
+      if (!run.log().end) run.train();
+      expect_same(run.log(), whole.log);
+      EXPECT_EQ(std::ssize(steps), of_steps ? kSteps - 1 : kSteps);
+    }
+    EXPECT_GE(calls, kSteps / 3);
+  }
 }
 
 // The log of a run at a rate that is far too high.
@@ -585,6 +623,47 @@ TEST(Run, AFolderWithABrokenCheckpointHoldsWhatItsModelSays) {
     EXPECT_EQ(run.held_run()->step, 0);
     std::filesystem::remove(run.checkpoint());
   }
+}
+
+// `config.json` is the name of many files.
+TEST(Run, AFileThatNoRunWroteIsNotReplaced) {
+  const auto start = [](const std::filesystem::path& folder, bool overwrite) {
+    train::Run(small_config(), {.folder = folder, .overwrite = overwrite}).start();
+  };
+  const std::string config = to_text(small_config());
+  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
+           {"config.json", R"({"model_type": "gpt2"})"},
+           {"config.json", config},  // without the end of its last line
+           {"config.json", "{\"seed\": 3}\n"},
+           {"log.jsonl", "{\"event\": \"epoch\"}\n"},
+           {"checkpoint.safetensors", "weights"},
+           {"report.html", "<p>"}})
+    for (const bool overwrite : {false, true}) {
+      SCOPED_TRACE(name + " " + text);
+      const TemporaryFolder folder;
+      std::ofstream(folder / name) << text;
+      expect_error(
+          ErrorCode::kInvalidArgument,
+          "train: no run wrote '" + (folder / name).string() + "', expected another folder",
+          [&] { start(folder.path(), overwrite); });
+      EXPECT_EQ(read(folder / name), text);
+      EXPECT_EQ(folder.names(), std::vector<std::string>{name});
+      std::filesystem::remove(folder / name);
+      EXPECT_NO_THROW(start(folder.path(), false));
+    }
+  // A run is one even if some of its files are broken, or were made by another version.
+  const TemporaryFolder folder;
+  const RunFolder files(folder / "run");
+  train::Run(small_config(), {.folder = files.path()}).train(after(3));
+  const auto log = bytes_of(read(files.log())), checkpoint = bytes_of(read(files.checkpoint()));
+  for (const int whole : {0, 1, 2}) {
+    std::ofstream(files.config()) << (whole == 0 ? config + "\n" : "broken");
+    limpid::testing::write(files.log(), whole == 1 ? log : bytes_of("broken"));
+    limpid::testing::write(files.checkpoint(), whole == 2 ? checkpoint : bytes_of("broken"));
+    EXPECT_FALSE(files.foreign_file()) << whole;
+  }
+  std::filesystem::remove(files.checkpoint());
+  EXPECT_EQ(files.foreign_file(), files.config());
 }
 
 TEST(Run, AFolderHasOneRunAtATime) {
@@ -966,6 +1045,40 @@ TEST(VerifyShard, HasTheStepsBeforeTheFirstExtension) {
                "step 21: the run was extended after steps 20 and 24, expected a step that is not "
                "in between",
                [&] { verify_shard(run, kSteps + 1, 0); });
+}
+
+// As it was made longer: before its log says so, then before its next checkpoint.
+TEST(VerifyShard, HasTheStepsOfARunThatWasKilled) {
+  const TemporaryFolder folder;
+  const RunFolder run(folder / "run");
+  TrainConfig config = shared_config();
+  config.log_shards = true;
+  config.log_every = 1;
+  config.checkpoint_every = 1000;
+  train::Run(config, {.folder = run.path()}).train();
+  TrainConfig longer = run.read_config();
+  longer.epochs = 7;
+  run.write_config(longer);
+  for (const std::int64_t step : {2, 20}) {
+    const VerifiedShard found = verify_shard(run, step, 0);
+    EXPECT_EQ(found.hash, found.logged.value()) << step;
+  }
+  expect_error(ErrorCode::kInvalidArgument, "step 21: the run has steps 1 to 20",
+               [&] { verify_shard(run, 21, 0); });
+  {
+    train::Run killed(longer, {.folder = run.path(), .command = {"make", "it", "longer"}});
+    killed.resume();
+    for (int i = 0; i < 3; ++i) killed.step();
+  }
+  for (const std::int64_t step : {20, 21, 23}) {
+    const VerifiedShard found = verify_shard(run, step, 0);
+    EXPECT_EQ(found.hash, found.logged.value()) << step;
+    EXPECT_EQ(found.from, step > 20 ? 20 : 0);
+  }
+  // Not from another checkpoint of the shorter run.
+  train::Run(config, {.folder = folder / "shorter"}).train(after(12));
+  expect_error(ErrorCode::kInvalidArgument, "the checkpoint has another configuration",
+               [&] { verify_shard(run, 21, 0, RunFolder(folder / "shorter").checkpoint()); });
 }
 
 // An epoch has four steps, and the second one is not better.

@@ -209,6 +209,32 @@ TEST(Trainer, SamplesASecondAreThoseOfOneEpoch) {
   }
 }
 
+// Those before a restore() count as little as their time.
+TEST(Trainer, SamplesASecondAreThoseSinceItWasRestored) {
+  const Split data = split(Task::kClassification);
+  const auto pause = [](std::int64_t milliseconds) {
+    return [=] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      return 0U;
+    };
+  };
+  Trainer trainer(mlp_problem(network(0)), data, {.epochs = 9, .batch = 20});
+  const TrainState start = trainer.state();
+  for (int i = 0; i < 50; ++i) {
+    trainer.step();
+    trainer.restore(start);
+  }
+  for (int i = 0; i < 2; ++i) trainer.step(pause(20));
+  EXPECT_LE(trainer.step(pause(20)).epoch->samples_per_second, 45 / 0.06);
+  trainer.step(pause(200));
+  trainer.restore(start);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 2; ++i) trainer.step();
+  const StepResult last = trainer.step();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(last.epoch->samples_per_second, 45 / time.count());
+}
+
 // 45 examples in batches of 20: the last one has 5.
 TEST(Trainer, TheLossOfAnEpochIsTheMeanOverItsExamples) {
   const Split data = split(Task::kRegression);

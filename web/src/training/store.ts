@@ -128,7 +128,8 @@ export function merged(old: RunData, log: RunLog): RunData {
   };
   if (steps.step.length > MOST_STEPS) steps = thinned(steps);
   const newEpochs = log.epochs as Epoch[];
-  const firstEpoch = newEpochs[0]?.epoch ?? Infinity;
+  // A run that became longer has the epoch in which it ended twice.
+  const firstEnd = newEpochs[0]?.step ?? Infinity;
   const findings = [...base.findings];
   for (const f of log.findings)
     if (!findings.some((g) => g.rule === f.rule && g.layer === f.layer && g.step === f.step)) findings.push(f);
@@ -146,7 +147,7 @@ export function merged(old: RunData, log: RunLog): RunData {
       newEpochs[newEpochs.length - 1]?.step ?? 0,
       toNumber((log.end as End | null)?.step ?? 0),
     ),
-    epochs: newEpochs.length ? halved([...base.epochs.filter((e) => e.epoch < firstEpoch), ...newEpochs], MOST_EPOCHS) : base.epochs,
+    epochs: newEpochs.length ? halved([...base.epochs.filter((e) => e.step < firstEnd), ...newEpochs], MOST_EPOCHS) : base.epochs,
     probes: log.probes.length ? halved([...base.probes, ...(log.probes as Probe[])], MOST_PROBES) : base.probes,
     samples: log.samples.length ? [...base.samples, ...log.samples].slice(-MOST_SAMPLES) : base.samples,
     findings,
