@@ -1,5 +1,6 @@
 """Commands that list and describe: data, help, man pages, completions."""
 
+import csv
 import pathlib
 import re
 import shlex
@@ -238,17 +239,21 @@ class Names(tool.ToolTest):
 class Tables(tool.ToolTest):
     def test_outputs_as_csv(self):
         table = self.folder / "pets.csv"
-        table.write_text("weight,kind\n" + "".join(f"{i},cat\n" if i % 2 else f'{i},"a, ""b"""\n' for i in range(40)))
+        kinds = ('"a, ""b"""', "cat", '"c\nd"', '"e\rf"')
+        table.write_text("weight,kind\n" + "".join(f"{i},{kinds[i % 4]}\n" for i in range(40)), newline="")
         run = self.folder / "run"
         self.output("train", "--data", f"csv:{table},target=kind", *SMALL, "--epochs", "1", "--out", run)
         out = self.folder / "out.csv"
-        self.assertIn("wrote f32[40, 2] to", self.output("run", run, "--data", f"csv:{table}", "--out", out))
-        lines = out.read_text().splitlines()
-        self.assertEqual(lines[0], '"a, ""b""",cat')
-        self.assertEqual(len(lines), 41)
+        self.assertIn("wrote f32[40, 4] to", self.output("run", run, "--data", f"csv:{table}", "--out", out))
+        with out.open(newline="") as file:
+            self.assertEqual(file.readline(), '"a, ""b""","c\n')
+            file.seek(0)
+            heading, *lines = csv.reader(file)
+        self.assertEqual(heading, ['a, "b"', "c\nd", "cat", "e\rf"])
+        self.assertEqual(len(lines), 40)
         answers = self.document("run", run, "--data", f"csv:{table}", "--count", "40")["answers"]
-        for line, answer in zip(lines[1:], answers):
-            self.assertEqual([tool.f32(float(n)) for n in line.split(",")], [tool.f32(n) for n in answer["logits"]])
+        for line, answer in zip(lines, answers):
+            self.assertEqual([tool.f32(float(n)) for n in line], [tool.f32(n) for n in answer["logits"]])
 
 
 if __name__ == "__main__":

@@ -183,9 +183,17 @@ class Tables(Data):
             for logit, probability, shown in zip(answer["logits"], answer["probabilities"], numbers):
                 self.assertAlmostEqual(probability, 1 / (1 + math.exp(-logit)), places=6)
                 self.assertAlmostEqual(probability, shown, places=5)
+        scores = self.output("eval", model, "--data", f"csv:{table}")
+        for metric in ("exact_match", "macro_f1"):
+            self.assertRegex(scores, rf"\n{metric} +\d+\.\d\d %\n")
 
 
 class Described(Data):
+    def test_features_and_classes_have_their_names(self):
+        document = self.document("data", self.spec)
+        self.assertEqual(document["features"], ["weight", "colour=blue", "colour=red"])
+        self.assertEqual([c["name"] for c in document["classes"]], ["cat", "dog"])
+
     def test_a_column_has_its_statistics(self):
         rows = "".join(f"{-3 + 4 * (i % 2)},{900 + 200 * (i % 2)},{9 + 2 * (i % 2)},{'ab'[i % 2]}\n" for i in range(40))
         table = self.put("table.csv", "low,high,middle,kind\n" + rows)
@@ -220,6 +228,10 @@ class Described(Data):
     def test_a_curve_has_targets_and_no_classes(self):
         text = self.output("data", "sine,count=40", "--show", "--count", "1")
         self.assertRegex(text, r"\nexample 0: target -0\.39966\nx = -0\.411145\n\Z")
+        shown = re.findall(r"target (\S+)\nx = (\S+)\n", self.output("data", "sine,count=40", "--show", "--count", "3"))
+        self.assertEqual(len(shown), 3)
+        for target, x in shown:
+            self.assertAlmostEqual(float(target), math.sin(float(x)), places=4)
         self.assertNotIn("class", text)
         self.assertNotIn("classes", self.document("data", "sine,count=40"))
         model, _ = self.train("sine,count=40")

@@ -31,15 +31,15 @@ def gpt2_tensors(vocabulary, positions, width):
     return tensors
 
 
-def write_gpt2(folder, positions=24):
+def write_gpt2(folder, positions=24, vocabulary=508):
     """A model with a tokenizer."""
     folder.mkdir()
     for name in ("vocab.json", "merges.txt"):
         shutil.copy(TESTS / "data/byte_pair" / name, folder)
-    config = {"model_type": "gpt2", "vocab_size": 508, "n_positions": positions, "n_embd": 4, "n_layer": 1, "n_head": 2,
+    config = {"model_type": "gpt2", "vocab_size": vocabulary, "n_positions": positions, "n_embd": 4, "n_layer": 1, "n_head": 2,
               "eos_token_id": 507}
     (folder / "config.json").write_text(json.dumps(config))
-    tensors = gpt2_tensors(508, positions, 4)
+    tensors = gpt2_tensors(vocabulary, positions, 4)
     (folder / "model.safetensors").write_bytes(tool.file_of(tool.header_of(tensors), tool.data_of(tensors)))
     return folder
 
@@ -61,6 +61,12 @@ class HuggingFace(tool.ToolTest):
         self.error(2, "run", folder, "--prompt", "")
         self.error(2, "run", folder, "--prompt", "a", "--values", "1")
         self.assertIn("no tokenizer", self.error(1, "run", LLAMA, "--prompt", "a"))
+
+    def test_outputs_without_a_token_are_not_likely(self):
+        """A vocabulary may be larger than that of the tokenizer."""
+        shown = self.document("run", write_gpt2(self.folder / "padded", vocabulary=1200), "--prompt", "the fox")["next"]
+        self.assertEqual(len(shown), 10)
+        self.assertLess(max(token["token"] for token in shown), 508)
 
     def test_it_goes_on_until_a_text_ends(self):
         folder = self.gpt2()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import struct
 import unittest
 import zipfile
@@ -157,6 +158,7 @@ class Models(tool.ToolTest):
         path, inputs = self.several()
         takes = "it takes 'x' f32[batch, 2], 'state' f32[1, batch, 2], 'n' i64[]"
         self.assertIn(takes + "; missing: 'state', 'n'", self.error(1, "run", path, *inputs[:2]))
+        self.assertIn("dimension 'batch' is 4, but input 'x' is f32[3, 2]", self.error(1, "run", path, *inputs, "--dim", "batch=4"))
         self.assertIn("unknown: 'z'", self.error(1, "run", path, *inputs, "--input", f"z={self.folder / 'x.npy'}"))
         self.assertIn("expected NAME=FILE.npy", self.error(2, "run", path, "--input", "x"))
         self.assertIn("'x' is given twice", self.error(2, "run", path, *inputs, *inputs[:2]))
@@ -205,6 +207,10 @@ class Models(tool.ToolTest):
         self.assertEqual(self.output("onnx-test", self.folder / "cases"), "1 passed, 0 failed\n")
         self.assertEqual(self.document("onnx-test", case),
                          {"passed": 1, "failed": 0, "tests": [{"test": "test_relu", "passed": True, "random": False}]})
+        for name in ("test_a", "test_z"):
+            shutil.copytree(case, self.folder / "cases" / name)
+        self.assertEqual([test["test"] for test in self.document("onnx-test", self.folder / "cases")["tests"]],
+                         ["test_a", "test_relu", "test_z"])
         (data / "output_0.pb").write_bytes(weights("y", [0.5, 2]))
         run = self.run_tool("onnx-test", case, "--json")
         self.assertEqual((run.returncode, run.stderr), (1, b"limpid: 1 of 1 tests failed\n"))

@@ -1,9 +1,11 @@
 """What the commands print."""
 
+import base64
 import json
 import math
 import re
 import unittest
+import zlib
 
 import tool
 from tool import f32
@@ -25,7 +27,8 @@ class Worked(tool.ToolTest):
 
     def test_values_may_begin_with_a_minus_and_hold_spaces(self):
         model = self.model(tool.WHOLE)
-        self.assertEqual(self.output("run", model, "--values", "-2, 1"), "logits = 1\n")
+        for values in ("-2, 1", "\t-2\t, 1 "):
+            self.assertEqual(self.output("run", model, "--values", values), "logits = 1\n")
         self.assertEqual(self.output("run", model, "--values=-2,1e0"), "logits = 1\n")
 
     def test_json_numbers_are_the_bits_of_the_run(self):
@@ -85,19 +88,29 @@ class Worked(tool.ToolTest):
                          ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "x"])
         self.assertTrue(all(row["agrees"] for row in rows), rows)
         self.assertEqual([row["checked"] for row in rows], [6, 3, 3, 1, 2])
+        self.assertEqual(self.document("gradcheck", model, "--tolerance", "0.25")["tolerance"], 0.25)
         # Each seed draws another example.
         self.assertEqual(self.document("gradcheck", model, "--seed", "0")["inputs"], rows)
         self.assertNotEqual(self.document("gradcheck", model, "--seed", "1")["inputs"], rows)
         # ReLU's gradient at 0 is 0, its central difference 1/2.
         text = ("function f(%b: f32[3], %x: f32[3]) {\n  %0 = relu(%b) : f32[3]\n"
                 "  %1 = add(%0, %x) : f32[3]\n  return %1\n}\n")
-        run = self.run_tool("gradcheck", self.model(([], {"b": ([3], [0, 0, 0])}, text)))
+        model = self.model(([], {"b": ([3], [0, 0, 0])}, text))
+        row, _ = json.loads(self.run_tool("gradcheck", model, "--json").stdout)["inputs"]
+        self.assertFalse(row["agrees"])
+        self.assertEqual(row["absolute_error"], abs(row["gradient"] - row["difference"]))
+        run = self.run_tool("gradcheck", model)
         self.assertEqual(run.returncode, 1)
         self.assertIn(b"DIFFERS", run.stdout)
         self.assertRegex(run.stderr, rb"\Alimpid: gradcheck: the gradients of 1 of 2 inputs differ")
 
     def test_show_prints_the_function(self):
-        self.assertEqual(self.output("show", self.model(tool.WHOLE)), tool.mlp_text([2, 3, 1]))
+        model, text = self.model(tool.WHOLE), tool.mlp_text([2, 3, 1])
+        self.assertEqual(self.output("show", model), text)
+        document = self.document("show", model)
+        self.assertEqual((document["name"], document["ops"], document["text"]), ("mlp", 3, text))
+        self.assertEqual(document["outputs"], [{"name": "logits", "dtype": "f32", "shape": [1]}])
+        self.assertEqual(document["inputs"][-1], {"name": "x", "dtype": "f32", "shape": [2]})
 
     def test_show_elides_large_constants_unless_asked(self):
         numbers = ", ".join(f"{i}.0" for i in range(9))
@@ -127,7 +140,8 @@ class Worked(tool.ToolTest):
             "forward size    896 B\n"
             "parameter size   52 B\n")
         summary = self.document("summary", self.model(tool.REAL), "--batch", "2")
-        self.assertEqual((summary["parameters"], summary["multiply_adds"]), (13, 18))
+        self.assertEqual([summary[key] for key in ("batch", "parameters", "trainable", "statistics", "multiply_adds")],
+                         [2, 13, 13, 0, 18])
         self.assertEqual([summary[key] for key in ("input_bytes", "forward_bytes", "parameter_bytes")], [16, 56, 52])
 
     def test_summary_of_every_op(self):
@@ -141,6 +155,8 @@ class Worked(tool.ToolTest):
             "total                                    13    100\n")
         ops = self.document("summary", self.model(tool.WHOLE), "--ops", "--batch", "4")["ops"]
         self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
+        self.assertEqual([op["note"] for op in ops], ["", "layers.0.weight (3, 2), layers.0.bias (3)", "",
+                                                      "layers.1.weight (1, 3), layers.1.bias (1)"])
 
 
 class Types(tool.ToolTest):
@@ -276,6 +292,9 @@ class Training(tool.ToolTest):
         text = self.output(*self.RUN, "--epochs", "1")
         self.assertRegex(text, r"\A[^\n]*: 140 examples to train on, 60 to validate, 200 to test; ")
         self.assertRegex(text, r"\n +epoch +train loss +validation loss +validation accuracy ")
+        # Without one to validate, the test set is watched.
+        text = self.output("train", "--data", "moons,count=200", "--threads", "1", "--epochs", "1")
+        self.assertRegex(text, r"\n +epoch +train loss +test loss +test accuracy ")
 
     def test_the_rows_are_the_epochs_of_the_log(self):
         out = self.folder / "run"
@@ -337,6 +356,11 @@ class Training(tool.ToolTest):
                         "--overwrite", "--out", self.folder / "run")
             page = (self.folder / "run/report.html").read_text()
             self.assertEqual("<br><span class=\"soft\">at " in page, pictures, (columns, most))
+            # Each row of a PNG has a byte before its pixels: here, black and white ones.
+            for png in map(base64.b64decode, re.findall(r"data:image/png;base64,([^\"]+)", page)):
+                begin = png.index(b"IDAT") + 4
+                rows = zlib.decompress(png[begin:begin + int.from_bytes(png[begin - 8:begin - 4], "big")])
+                self.assertEqual({pixel for i, pixel in enumerate(rows) if i % 9}, {0, 255})
             self.assertNotIn("not on this page", page)
 
     def test_what_a_log_lacks_is_noted(self):
@@ -508,7 +532,7 @@ class Classifier(tool.ToolTest):
                                 "--count", "5")["answers"]
         losses = [-math.log(a["probabilities"][a["label"]]) for a in answers]
         result = self.document("eval", self.model, "--data", f"idx:{self.data}")
-        self.assertEqual(result["examples"], 5)
+        self.assertEqual((result["data"], result["examples"]), ("tiny", 5))
         self.assertEqual(result["accuracy"],
                          sum(a["prediction"] == a["label"] for a in answers) / 5)
         self.assertAlmostEqual(result["loss"], sum(losses) / 5, places=6)

@@ -152,6 +152,16 @@ TEST_F(FloatMode, DoesNotShowInConstants) {
   expect_unseen([&] { return compile(f)(std::vector<Tensor>{}); });
 }
 
+// A plan rounds the numbers of an op to f32 when it is made.
+TEST_F(FloatMode, DoesNotShowInWhatAPlanKeepsOfAnOp) {
+  Builder builder("norm");
+  const Value x = builder.input("x", in_[0].type()), w = builder.input("w", in_[1].type());
+  const Value tiny = x * 1e-20 * (w * 1e-20);
+  const Function f = builder.finish(
+      std::vector<Value>{tiny, rms_norm(x * 1e-3, {}, 0.1), layer_norm(x * 1e-3, {}, {}, 0.1)});
+  expect_unseen([&] { return compile(f)(in_); });
+}
+
 TEST_F(FloatMode, IsTheDefaultWhileTheGuardLives) {
   for (const std::uint64_t other : kOthers) {
     set_modes(other);

@@ -108,6 +108,7 @@ TEST(Json, WritesWhatItReads) {
                            "{}",
                            "[[],{}]",
                            "{\"b\":1,\"a\":[2,null]}",
+                           "{\"a\\u0000b\":1}",
                            "\"\\b\\f\\n\\r\\t\\u0000\\u001f\\\"\\\\/\"",
                            "\"caf\u00e9\""})
     EXPECT_EQ(Json::parse(text).dump(), text);
@@ -182,6 +183,7 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   };
   EXPECT_EQ(mlp.at("sizes").at(0).as_integer(3, 3), 3);
   EXPECT_EQ(mlp.at("sizes").at(0).as_number(), 3.0);
+  EXPECT_EQ(mlp.at("sizes").at(2).as_number(), 18446744073709551616.0);
   refused("config.mlp.sizes[0]: expected an integer from 4 to 5, got 3",
           [&] { (void)mlp.at("sizes").at(0).as_integer(4, 5); });
   refused("config.mlp.sizes[0]: expected an integer from 1 to 2, got 3",

@@ -32,6 +32,8 @@ TEST(Utf8, OtherBytesAreNone) {
       {"\xed\xa0\x80", "is a half of a pair of UTF-16"},
       {"\xed\xbf\xbf", "is a half of a pair of UTF-16"},
       {"\xf4\x90\x80\x80", "is beyond the last character"},
+      {"\xf8\x90\x80\x80\x80", "begins one of five bytes"},
+      {"\xfc\x80\x80\x80\x80\x80", "begins one of six bytes"},
       {"\xff", "begins none"}};
   for (const auto& [bytes, why] : cases) {
     EXPECT_FALSE(first_code_point(bytes)) << why;

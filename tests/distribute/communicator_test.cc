@@ -177,7 +177,8 @@ TEST(Communicator, ARankThatFailsEndsAll) {
     }
     EXPECT_EQ(ended, 3);
   }
-  EXPECT_THROW(run_in_process(0, [](Communicator&) {}), Error);
+  for (const int count : {0, -1})
+    EXPECT_THROW(run_in_process(count, [](Communicator&) {}), Error) << count;
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 // An MPI module without MPI, for tests of what loads one: this process is rank 0 of FAKE_MPI_SIZE,
-// and the others answer at once. With FAKE_MPI_PAUSE, the first sign of life takes longer than a
-// second, as if the process had been suspended, and the next one of the others is late.
+// and the others answer at once, and leave when it leaves. With FAKE_MPI_PAUSE, the first sign of
+// life takes longer than a second, as if the process had been suspended, and the next one of the
+// others is late. With FAKE_MPI_FAILS=sent:1, messages of 1 byte cannot be sent; with received:5,
+// those of 5 bytes cannot be received. With FAKE_MPI_HANGS, it never ends.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "limpid/distribute/detail/mpi_module.h"
@@ -16,8 +19,14 @@ constexpr std::uint64_t kHostLength = 4;  // of the others' host names
 
 std::int64_t last_number = 0;
 std::atomic<int> beats = 0;  // signs of life that were sent
+std::atomic<bool> leaving = false;
 bool late = false;
-char request;
+char request, lost_request;
+
+void* request_of(const std::string& what, int bytes) {
+  const char* const fails = std::getenv("FAKE_MPI_FAILS");
+  return fails && what + std::to_string(bytes) == fails ? &lost_request : &request;
+}
 
 int start() { return 0; }
 int rank() { return 0; }
@@ -32,25 +41,29 @@ void* send(const void* data, int bytes, int, int) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1050));
     late = true;
   }
-  return &request;
+  if (bytes == 1) leaving = *static_cast<const char*>(data) == 2;
+  return request_of("sent:", bytes);
 }
 
-// Lengths, host names and signs of life.
+// Lengths, host names, and signs of life: 1, and 2 of a rank that leaves.
 void* receive(void* data, int bytes, int, int) {
   if (bytes == sizeof kHostLength)
     std::memcpy(data, &kHostLength, sizeof kHostLength);
   else
-    std::memset(data, 1, static_cast<std::size_t>(bytes));
-  return &request;
+    std::memset(data, leaving ? 2 : 1, static_cast<std::size_t>(bytes));
+  return request_of("received:", bytes);
 }
 
-int test(void*) {
+int test(void* of) {
+  if (of == &lost_request) return -1;
   if (!late) return 1;
   late = false;
   return 0;
 }
 
-void end() {}
+void end() {
+  while (std::getenv("FAKE_MPI_HANGS")) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
 void abort_all(int) {}
 
 }  // namespace

@@ -5,18 +5,22 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "limpid/core/error.h"
 #include "tests/distribute/build_paths.h"
@@ -113,8 +117,8 @@ class FakeMpi {
     ::setenv("FAKE_MPI_SIZE", size, 1);
   }
   ~FakeMpi() {
-    for (const char* const name :
-         {"LIMPID_MPI_MODULES", "LIMPID_RANK_TIMEOUT", "FAKE_MPI_SIZE", "FAKE_MPI_PAUSE"})
+    for (const char* const name : {"LIMPID_MPI_MODULES", "LIMPID_RANK_TIMEOUT", "FAKE_MPI_SIZE",
+                                   "FAKE_MPI_PAUSE", "FAKE_MPI_FAILS", "FAKE_MPI_HANGS"})
       ::unsetenv(name);
   }
   FakeMpi(const FakeMpi&) = delete;
@@ -171,6 +175,91 @@ TEST(Launcher, GoesOnAfterAPauseLongerThanItsTimeout) {
   const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
   while (fake.ask<int>("fake_mpi_beats") < 2)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+TEST(Launcher, GivesSignsOfLifeAfterOneThatCouldNotBeSent) {
+  const FakeMpi fake("2", "1");
+  ::setenv("FAKE_MPI_FAILS", "sent:1", 1);
+  launcher_with({{"PMI_SIZE", "2"}});
+  const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (fake.ask<int>("fake_mpi_beats") < 3 && std::chrono::steady_clock::now() < enough)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(fake.ask<int>("fake_mpi_beats"), 3);
+}
+
+// Otherwise a training would go on with numbers that never came.
+TEST(Launcher, AMessageThatCannotBeReceivedIsAnErrorOfItsRank) {
+  const FakeMpi fake("3", "");
+  ::setenv("FAKE_MPI_FAILS", "received:5", 1);
+  launcher_with({{"PMI_SIZE", "3"}});
+  const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
+  std::vector<std::byte> bytes(5);
+  const Communicator::Received received[] = {{2, bytes}};
+  try {
+    ranks->exchange({}, received);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kIo);
+    EXPECT_TRUE(std::string(e.what()).starts_with("rank 2 on ")) << e.what();
+    EXPECT_TRUE(std::string(e.what()).ends_with(" is lost: MPI cannot reach it")) << e.what();
+  }
+}
+
+// How the test that calls it ends in a process of its own, and what it says there.
+struct Ended {
+  int status = 0;
+  std::string said;
+};
+Ended ended_alone() {
+  const TemporaryFolder folder;
+  const char* const test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  ::setenv("LIMPID_ALONE", "1", 1);
+  const std::string command = fmt::format("'{}' --gtest_filter=Launcher.{} > '{}' 2>&1",
+                                          std::filesystem::read_symlink("/proc/self/exe").string(),
+                                          test, (folder / "said").string());
+  const int status = std::system(command.c_str());
+  ::unsetenv("LIMPID_ALONE");
+  std::ifstream file(folder / "said");
+  return {WEXITSTATUS(status), {std::istreambuf_iterator<char>(file), {}}};
+}
+
+TEST(Launcher, ARankThatIsHeardNoMoreEndsTheJob) {
+  if (std::getenv("LIMPID_ALONE")) {
+    const std::unique_ptr<LaunchedRanks> ranks = LaunchedRanks::join();
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    return;
+  }
+  const FakeMpi fake("2", "1");
+  ::setenv("FAKE_MPI_FAILS", "received:1", 1);
+  launcher_with({{"PMI_SIZE", "2"}});
+  const Ended ended = ended_alone();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.said.find(" has given no sign of life for 1 s; the job ends\n"),
+            std::string::npos)
+      << ended.said;
+}
+
+TEST(Launcher, AbortsWithItsCode) {
+  if (std::getenv("LIMPID_ALONE")) LaunchedRanks::join()->abort(9);
+  const FakeMpi fake("2", "");
+  launcher_with({{"PMI_SIZE", "2"}});
+  EXPECT_EQ(ended_alone().status, 9);
+}
+
+TEST(Launcher, EndsWithItsCodeEvenIfMpiDoesNotEnd) {
+  if (std::getenv("LIMPID_ALONE")) {
+    LaunchedRanks::join()->end(7);
+    return;
+  }
+  const FakeMpi fake("2", "1");
+  ::setenv("FAKE_MPI_HANGS", "1", 1);
+  launcher_with({{"PMI_SIZE", "2"}});
+  const Ended ended = ended_alone();
+  EXPECT_EQ(ended.status, 7);
+  EXPECT_NE(ended.said.find(" is done, but its MPI has not ended within 1 s; it exits\n"),
+            std::string::npos)
+      << ended.said;
 }
 
 // This program where an installation would have it, which is not where it was to be.

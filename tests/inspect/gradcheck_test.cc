@@ -70,6 +70,11 @@ TEST(Gradcheck, CountsTheElementsThatAreTried) {
                               {.samples = 10, .tolerance = 1e-6});
   EXPECT_LT(rows[0].checked, 10);
   EXPECT_GE(rows[0].checked, 5);
+  // As many as there are: all of them.
+  EXPECT_EQ(gradcheck(f, {{"x", nn::normal(1)(Key(5), {11})}}, Key(3),
+                      {.samples = 11, .tolerance = 1e-6})[0]
+                .checked,
+            11);
 }
 
 // At 0 the derivative of relu is 0, but the finite difference is 1/2.
@@ -120,6 +125,38 @@ TEST(Gradcheck, RoundingIsNoDifferenceWhereTheGradientIsZero) {
         f, {{"x", nn::normal(1)(Key(k), {4, 9})}, {"b", nn::normal(1)(Key(k + 50), {4})}}, Key(k));
     for (const GradcheckRow& row : rows) EXPECT_TRUE(row.agrees) << to_text(rows);
   }
+}
+
+// The loss is next to 0, and its terms are not: its rounding errors are those of the terms.
+TEST(Gradcheck, RoundingIsThatOfTheTermsWhereTheyCancel) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}, {"b", {Dtype::kF32, {}}}},
+                           [](std::span<const Value> in) {
+                             const Value shift = expand_axis(in[1], in[0].shape(), 0);
+                             return std::vector<Value>{softmax(in[0] + shift)};
+                           });
+  int cancelled = 0;
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    const Tensor weights = nn::normal(1)(Key(k), {2});
+    const float w = weights.values<float>()[0], v = weights.values<float>()[1];
+    if (w * v >= 0) continue;
+    ++cancelled;
+    const auto rows = gradcheck(f,
+                                {{"x", Tensor::from<float>({2}, {std::log(-v / w), 0})},
+                                 {"b", Tensor::scalar<float>(0.3f)}},
+                                Key(k));
+    EXPECT_TRUE(rows[1].agrees) << to_text(rows);
+  }
+  EXPECT_GT(cancelled, 0);
+}
+
+// At 0, where the gradient of relu is 0, and the differences of both outputs add up to 0.
+TEST(Gradcheck, ErrorsOfTwoOutputsDoNotCancel) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {1}}}}, [](std::span<const Value> in) {
+    const Value y = relu(in[0]);
+    return std::vector<Value>{concatenate({y, -y}, 0)};
+  });
+  const auto rows = gradcheck(f, {{"x", Tensor::from<float>({1}, {0})}}, Key(1));
+  EXPECT_FALSE(rows[0].agrees) << to_text(rows);
 }
 
 // At a kink, a millionth where the gradient says 0: little, and far above rounding.

@@ -245,6 +245,17 @@ TEST(Neuron, AnOpThatKeepsNoShapeIsNoActivation) {
   EXPECT_EQ(to_text(explain_neuron(seen, "%0", 1)), "%0:1\nz = 4.0 * 3.0 = 12\n");
 }
 
+// What is added to a layer's output is no activation of it, as in a residual block.
+TEST(Neuron, AnOpThatTakesMoreThanZIsNoActivation) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {1}}}, {"w", {Dtype::kF32, {1, 1}}}};
+  const Function f = trace("f", inputs, [](std::span<const Value> in) {
+    return std::vector<Value>{linear(in[0], in[1]) + in[0]};
+  });
+  const Observation seen = observe(
+      f, {{"x", Tensor::from<float>(Shape{1}, {3})}, {"w", Tensor::from<float>(Shape{1, 1}, {4})}});
+  EXPECT_EQ(to_text(explain_neuron(seen, "%0", 0)), "%0:0\nz = 4.0 * 3.0 = 12\n");
+}
+
 TEST(NeuronPlace, IsALayerWhoseNameMayHaveColons) {
   EXPECT_EQ(parse_neuron_place("layers.1:5").layer, "layers.1");
   EXPECT_EQ(parse_neuron_place("layers.1:5").index, 5);

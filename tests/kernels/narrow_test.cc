@@ -16,12 +16,12 @@ class NarrowTest : public OnEveryIsa {
     std::size_t m, n, k;
   };
 
-  // Rows and columns in parts, each with its own scratch memory; operands end at memory that a
-  // sanitizer checks.
+  // Rows and columns in parts, each with its own scratch memory; operands, the packed weights and
+  // the scratch memory end at a protected page.
   void expect_product(const NarrowKernels& narrow, const void* weights, const Floats& scale,
                       const Floats& a, const std::vector<float>& expected, Sizes s,
                       std::size_t row_parts, std::size_t column_parts, bool from_memory) const {
-    std::vector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
+    GuardedVector<std::byte> packed(narrow.packed_bytes(s.k, s.n));
     narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
     const Floats bias = values(2, s.n);
     Guarded c(s.m * s.n, 3);
@@ -44,7 +44,7 @@ class NarrowTest : public OnEveryIsa {
     for (std::size_t r = 0; r < row_parts; ++r)
       for (std::size_t p = 0; p < column_parts; ++p) {
         const Range rows{s.m * r / row_parts, s.m * (r + 1) / row_parts};
-        std::vector<std::byte> scratch(narrow.scratch_bytes(rows.end - rows.begin, s.k));
+        GuardedVector<std::byte> scratch(narrow.scratch_bytes(rows.end - rows.begin, s.k));
         narrow.matmul(product, rows, {column(p), column(p + 1)}, scratch.data());
       }
     EXPECT_TRUE(same_values(c.data(), expected.data(), expected.size()))

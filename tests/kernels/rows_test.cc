@@ -145,6 +145,19 @@ TEST_P(RowsTest, NormsOfManyRowsShorterThanAVector) {
   EXPECT_TRUE(out.guards_intact());
 }
 
+// The mean of zeros is +0 whatever their signs, so that less the mean -0 stays -0.
+TEST_P(RowsTest, NormsOfMinusZerosAreMinusZeros) {
+  for (std::size_t columns = 1; columns <= 36; ++columns) {
+    const Floats in(3 * columns, -0.0f);
+    Floats out(in.size());
+    const std::vector<float> want(in.size(), -0.0f);
+    k().layer_norm(in.data(), 3, columns, 1e-5f, nullptr, nullptr, out.data());
+    EXPECT_TRUE(same_values(out.data(), want.data(), want.size())) << "layer norm of " << columns;
+    k().rms_norm(in.data(), 3, columns, 1e-5f, nullptr, out.data());
+    EXPECT_TRUE(same_values(out.data(), want.data(), want.size())) << "RMS norm of " << columns;
+  }
+}
+
 TEST_P(RowsTest, SoftmaxOfExtremes) {
   const float large[2] = {1e9f, -1e9f};
   float out[2];

@@ -74,6 +74,23 @@ TEST_P(TrainingTest, GradientsOfNorms) {
       }
 }
 
+// The sums of both means begin at +0, or a gradient of -0 would become +0.
+TEST_P(TrainingTest, GradientOfANormByACotangentOfMinusZeros) {
+  constexpr float kEps = 1e-5f;
+  for (std::size_t columns = 1; columns <= 36; ++columns) {
+    std::vector<float> x(columns), dx(columns);
+    for (std::size_t c = 0; c < columns; ++c) x[c] = 2.0f + value(1, c);
+    const std::vector<float> g(columns, -0.0f);
+    const NormGradient layer = norm_gradient_of(x, g, {}, true, kEps);
+    k().layer_norm_gradient(x.data(), g.data(), 1, columns, kEps, nullptr, dx.data(), nullptr);
+    EXPECT_TRUE(same_values(dx.data(), layer.dx.data(), columns)) << "layer norm of " << columns;
+    const NormGradient rms = norm_gradient_of(x, g, {}, false, kEps);
+    k().rms_norm_gradient(x.data(), g.data(), 1, columns, kEps, nullptr, dx.data(), nullptr);
+    EXPECT_TRUE(same_values(dx.data(), rms.dx.data(), columns)) << "RMS norm of " << columns;
+    EXPECT_TRUE(same(rms.dx[0], -0.0f));
+  }
+}
+
 // Without an epsilon, the root of squares that underflow is zero: lanes beyond the row, whose zeros
 // it divides, count for nothing.
 TEST_P(TrainingTest, GradientOfANormOfTinyNumbers) {

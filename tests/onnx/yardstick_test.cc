@@ -181,6 +181,15 @@ TEST_F(NodeTestFolder, ValuesMayDifferByTheTolerances) {
   EXPECT_FALSE(passes(kFloat, 1.0f, kNan));
 }
 
+TEST_F(NodeTestFolder, ANanDiffersByNan) {
+  echo(kFloat, {"2"});
+  file<float>("test_data_set_0/input_0.pb", kFloat, {1, std::numeric_limits<float>::quiet_NaN()},
+              {2});
+  file<float>("test_data_set_0/output_0.pb", kFloat, {1, 2}, {2});
+  EXPECT_EQ(run().reason,
+            "output 0: 1 of 2 numbers differ, by up to nan: got nan at 1, expected 2");
+}
+
 TEST_F(NodeTestFolder, NumbersOfEveryTypeAreCompared) {
   using P = ::onnx::TensorProto;
   EXPECT_FALSE(passes<double>(P::DOUBLE, 1, 2));

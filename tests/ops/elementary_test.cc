@@ -178,6 +178,20 @@ TEST(ShiftRight, LeavesNothingFrom32PlacesOn) {
       interpret(f, in)[0].same_bits(Tensor::from<std::int32_t>({6}, {0, -1, 2147483647, 3, 1, 0})));
 }
 
+// Each of several keys has a child of its own.
+TEST(FoldIn, TakesOneNumberForAllKeys) {
+  const Function f = trace("f", {{"keys", {Dtype::kI64, {3}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{fold_in(in[0], -5)};
+  });
+  const Tensor keys = Tensor::from<std::int64_t>({3}, {0, 1, -7});
+  const Tensor children = interpret(f, std::vector<Tensor>{keys})[0];
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Key key(static_cast<std::uint64_t>(keys.values<std::int64_t>()[i]));
+    EXPECT_EQ(static_cast<std::uint64_t>(children.values<std::int64_t>()[i]),
+              key.fold_in(static_cast<std::uint64_t>(-5)).bits());
+  }
+}
+
 TEST(Round, TakesTheEvenOneOfTwo) {
   for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
     const Function f = trace("f", {{"x", {Dtype::kF64, {6}}}}, [&](std::span<const Value> in) {

@@ -96,6 +96,30 @@ TEST(Batcher, JobsThatWaitAreComputedTogether) {
   EXPECT_EQ(echo.batches, (std::vector<std::int64_t>{1, 6, 6, 6}));
 }
 
+// Their rows have other sizes.
+TEST(Batcher, ALongJobHasAllOfItsOutputs) {
+  Batcher batcher({.max_batch = 4});
+  const auto lane = batcher.lane(
+      {.run =
+           [](std::span<const Tensor> inputs) {
+             const auto rows = inputs[0].values<std::int32_t>();
+             return std::vector<Tensor>{
+                 Tensor::generate<std::int32_t>({inputs[0].shape()[0]},
+                                                [&](std::span<std::int32_t> out) {
+                                                  for (std::size_t i = 0; i < out.size(); ++i)
+                                                    out[i] = rows[2 * i];
+                                                }),
+                 inputs[0]};
+           },
+       .outputs = {Type{Dtype::kI32, {}}, Type{Dtype::kI32, {2}}},
+       .hash = hashes_of_numbers});
+  const Result result = submit(batcher, lane, 100, 10).get();
+  ASSERT_EQ(result.outputs.size(), 2u);
+  EXPECT_TRUE(result.outputs[0].same_bits(
+      Tensor::from<std::int32_t>({10}, {100, 101, 102, 103, 104, 105, 106, 107, 108, 109})));
+  EXPECT_TRUE(result.outputs[1].same_bits(rows_from(100, 10)));
+}
+
 // Two workers, woken once: each lane's run waits for the other's.
 TEST(Batcher, LanesThatWaitAreComputedBesideOneAnother) {
   Batcher batcher({.workers = 2, .max_delay = std::chrono::microseconds(1)});

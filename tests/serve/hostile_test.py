@@ -219,6 +219,7 @@ CASES = [
     ("NaN without quotes", post(GOOD.replace(b"[1, 2]}", b"[NaN, 2]}").replace(b'"data": [1', b'"data": [NaN')), [400]),
     ("a zero byte in JSON", post(GOOD.replace(b"1", b"\0")), [400]),
     ("inputs twice", post(b'{"inputs":[],"inputs":[]}'), [400]),
+    ("data twice", post(GOOD.replace(b'"data": [1, 2]', b'"data": [1, 2], "data": [3, 4]')), [400]),
     ("inputs is no list", post({"inputs": {}}), [400]),
     ("no inputs", post({"inputs": []}), [400]),
     ("inputs of numbers", post({"inputs": [1]}), [400]),

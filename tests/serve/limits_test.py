@@ -327,9 +327,13 @@ class Log(served.ServeTest):
         server = self.serve(self.model, "--access-log", path, "--allow-load")
         for action in ("unload", "load"):
             self.assertEqual(server.post(f"/v2/repository/models/net/{action}", b"").status, 200)
+        self.model.unlink()  # the client is not told where it was
+        self.refused(server.post("/v2/repository/models/net/load", b""), 400, "the log says more")
         self.assertEqual(server.stop(), 0)
         events = [line for line in map(json.loads, path.read_text().splitlines()) if "event" in line]
-        self.assertEqual([(line["event"], line["message"]) for line in events[:-1]], [("unload", "net"), ("load", "net")])
+        *done, (event, message) = [(line["event"], line["message"]) for line in events[:-1]]
+        self.assertEqual((done, event), ([("unload", "net"), ("load", "net")], "load failed"))
+        self.assertTrue(message.startswith("net: ") and str(self.model) in message, message)
 
     def test_a_full_disk_keeps_nobody_from_an_answer(self):
         server = self.serve(self.model, "--access-log", "/dev/full")

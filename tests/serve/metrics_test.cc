@@ -19,9 +19,17 @@ TEST(Histogram, CountsWhatIsAtMostEachBound) {
 }
 
 TEST(Metrics, LabelsAreQuoted) {
+  const std::string name = "a\"b\\c\nd";
   Metrics metrics;
-  metrics.request({.model = "a\"b\\c\nd"}, 200, 1);
-  EXPECT_NE(metrics.text({}).find(R"({model="a\"b\\c\nd",code="200"} 1)"), std::string::npos);
+  metrics.request({.model = name}, 200, 1);
+  const std::string text =
+      metrics.text({.model_bytes = {{name, 6}}, .languages = {{name, {7, 8, 9}}}});
+  for (const char* const line :
+       {R"(limpid_requests_total{model="a\"b\\c\nd",code="200"} 1)",
+        R"(limpid_request_seconds_count{model="a\"b\\c\nd"} 1)",
+        R"(limpid_tokens_total{model="a\"b\\c\nd"} 0)", R"(limpid_texts{model="a\"b\\c\nd"} 8)",
+        R"(limpid_model_bytes{model="a\"b\\c\nd"} 6)"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
 // Three tokens have two pauses between them.

@@ -159,6 +159,12 @@ class Folder(served.ServeTest):
         self.assertEqual(self.index(server).keys(), {"net"})
         while self.events() != ["load failed"] * 3:
             time.sleep(0.02)
+        # One that left and comes again is said again.
+        os.remove(self.models / "a=b.safetensors")
+        self.put("other.safetensors", self.network(2.0))
+        self.until(lambda: self.output_of(server, "other"), 2.0)
+        self.put("a=b.safetensors", self.network(2.0))
+        self.until(self.events, ["load failed"] * 3 + ["load", "load failed"])
 
     def test_the_folder_of_a_path_gives_the_name(self):
         run = self.models / "moons"

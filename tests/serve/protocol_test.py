@@ -227,6 +227,15 @@ class Repository(served.ServeTest):
         self.assertEqual((answer["model_name"], answer["model_version"]), ("net", "1"))
         self.refused(self.serve().post("/v2/models/net/trace", request), 403)
 
+    def test_what_computes_or_changes_is_posted(self):
+        """A page of any origin may GET."""
+        server = self.serve(self.model, "--allow-load", "--inspect")
+        for path in ("/v2/repository/index", "/v2/repository/models/net/unload", "/v2/repository/models/net/load", "/v2/models/net/trace"):
+            answer = server.get(path)
+            self.refused(answer, 405)
+            self.assertEqual(answer.headers["allow"], "POST", path)
+        self.assertEqual(server.get("/v2/models/net/ready").status, 200)
+
     def test_loading_is_off_unless_allowed(self):
         self.refused(self.serve().post("/v2/repository/models/net/load", b""), 403)
 

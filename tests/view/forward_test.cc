@@ -17,6 +17,7 @@
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/neuron.h"
+#include "limpid/inspect/promise.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/train/evaluator.h"
@@ -120,6 +121,7 @@ TEST_F(ViewForward, ExamplesToBrowseHaveTheirOwnTargets) {
     EXPECT_EQ(one.facts.target, to_doubles(data->targets_of(3 + i, 1)));
   }
   EXPECT_NE(shown.examples[0].facts.target, shown.examples[1].facts.target);
+  EXPECT_EQ(to_json(shown).at("size").as_integer(), data->size());
   EXPECT_EQ(show_examples(*session_, {.model = "r0", .part = "train", .first = shown.data->size()})
                 .examples.size(),
             0u);
@@ -388,6 +390,11 @@ TEST_F(ViewForward, AGraphSaysWhatIsWhere) {
               e.value < inputs ? -1 - e.value : g.values[static_cast<std::size_t>(e.value)].node);
   EXPECT_EQ(g.nodes[0].multiply_adds, 16);
   EXPECT_TRUE(g.nodes[0].body);
+  const Json nodes = to_json(g).at("nodes");
+  for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+    EXPECT_EQ(nodes.at("op").at(n).as_string(), g.nodes[n].op);
+    EXPECT_EQ(nodes.at("note").at(n).as_string(), g.nodes[n].note);
+  }
   const Json groups = to_json(g).at("groups");
   EXPECT_EQ(groups.at("name").dump(), R"(["layers","layers.0","layers.1"])");
   EXPECT_EQ(groups.at("kind").dump(), R"(["block","layer","layer"])");
@@ -423,6 +430,16 @@ TEST(ViewGraph, WithoutScopesLayersAreThoseOfParameters) {
   // As many ops as are shown. None of them has a body.
   EXPECT_EQ(graph_of(f, {}, 2).nodes.size(), 2u);
   EXPECT_THROW(graph_of_body(f, 1, 100), Error);
+}
+
+TEST(ViewGraph, ANoteHasNoTensor) {
+  const Function f = trace("f", {{"x", f32({2})}}, [](std::span<const Value> in) {
+    const Tensor numbers = Tensor::from<float>({2}, {1, 2});
+    return std::vector<Value>{in[0] * constant(in[0].builder(), numbers)};
+  });
+  const Graph g = graph_of(f, {}, 100);
+  ASSERT_EQ(g.nodes.at(0).op, "constant");
+  EXPECT_EQ(g.nodes[0].note, "");
 }
 
 TEST(ViewGraph, LayersAreInTheirBlocks) {
@@ -764,6 +781,7 @@ TEST_F(ViewForward, ARequestHasItsOptions) {
   const std::string one = R"("input": {"index": 1}, "layer": "layers.1", "index": 0)";
   EXPECT_EQ(said("neuron", one + R"(, "terms": 2)").at("terms").size(), 2u);
   EXPECT_EQ(said("neuron", one).at("terms").size(), 8u);
+  EXPECT_EQ(said("neuron", one).at("source").at("layer").as_string(), "layers.0");
   const auto gradients = [&](const std::string& options) {
     return said("gradient", R"("input": {"index": 1}, "of": {"loss": {}})" + options).at("rows");
   };
@@ -856,6 +874,19 @@ TEST_F(ViewForward, AGradientIsOfTheOutputAndTheValuesThatAreNamed) {
   EXPECT_THROW(loss({}), Error);
 }
 
+TEST_F(ViewForward, EachResultOfAnOpIsOfThatOp) {
+  const Function f = trace("two", {{"x", f32({2})}}, [](std::span<const Value> in) {
+    return std::vector<Value>{barrier(std::vector<Value>{in[0], -in[0]})[1]};
+  });
+  const std::string id = session_->add({.name = "two", .model = {f, {}, ""}})->id;
+  const Subject subject{id, InputSpec{InputSpec::Numbers{{1, 3}}}};
+  const std::vector<ForwardRow> rows =
+      forward(*session_, {.subject = subject, .only = {"%1", "%2"}}).rows;
+  ASSERT_EQ(rows.size(), 2u);
+  for (const ForwardRow& row : rows) EXPECT_EQ(row.trace.op, "barrier") << row.trace.value;
+  EXPECT_EQ(to_doubles(rows[1].values->elements), (std::vector<double>{-1, -3}));
+}
+
 TEST_F(ViewForward, AModelIsDescribed) {
   const auto described = [&](std::int64_t inputs) {
     const nn::Mlp net = nn::mlp({inputs, 2}, relu);
@@ -931,8 +962,11 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
   const auto open = session_->open("a.safetensors", bytes);
   EXPECT_EQ(open->id, "m0");
   EXPECT_EQ(open->hash, session_->model("r0")->hash);
-  const std::vector<std::byte> npz = serialize_npz({{"a", Tensor::from<float>({2}, {1, 2})}});
-  EXPECT_FALSE(session_->open("b.npz", bytes_of(npz))->has_function);
+  const std::vector<Tensor> tensors{Tensor::from<float>({2}, {1, 2})};
+  const std::vector<std::byte> npz = serialize_npz({{"a", tensors[0]}});
+  const auto arrays = session_->open("b.npz", bytes_of(npz));
+  EXPECT_FALSE(arrays->has_function);
+  EXPECT_EQ(arrays->hash, hash_of_numbers(tensors));
   // Weights alone.
   const std::vector<std::byte> weights =
       serialize_safetensors({{{"w", Tensor::from<float>({1}, {1})}}, {}});
@@ -946,6 +980,10 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
     }
   }
   EXPECT_EQ(session_->models().size(), 4u);
+  // A model of a newer version is not taken for weights alone.
+  const std::vector<std::byte> newer =
+      serialize_safetensors({{}, {{"limpid.format", "2"}, {"limpid.function", "function f() {}"}}});
+  EXPECT_THROW(session_->open("newer.safetensors", bytes_of(newer)), Error);
   // An ONNX file has a Function: no other reader tries it.
   const ModelFormat onnx{.load = [](const std::filesystem::path&, const Dimensions&) -> Model {
                            throw Error(ErrorCode::kFormat, "broken");

@@ -48,6 +48,14 @@ class ViewLanguage : public Trained {
   static Subject text(const std::string& said) {
     return {.model = "r1", .input = InputSpec{InputSpec::Text{said}}};
   }
+  // The cache of a text of `length` tokens.
+  static void expect_cache(const Json& said, const Cache& cache, std::int64_t length) {
+    EXPECT_EQ(said.at("length").as_integer(), length);
+    EXPECT_EQ(said.at("capacity").as_integer(), 16);
+    EXPECT_EQ(said.at("bytes").as_integer(), cache.bytes);
+    EXPECT_EQ(cache.length, length);
+    EXPECT_EQ(cache.capacity, 16);
+  }
 };
 
 TEST_F(ViewLanguage, TheLastBlockSaysWhatTheModelSays) {
@@ -149,6 +157,7 @@ TEST_F(ViewLanguage, ARequestHasItsSampling) {
   };
   EXPECT_GT(first(""), first(R"(, "temperature": 2)"));
   EXPECT_EQ(said(R"(, "most": 3)").at("next").size(), 3u);
+  expect_cache(said("").at("cache"), language(*session_, {.subject = text("to be")}).cache, 5);
 }
 
 TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
@@ -161,6 +170,7 @@ TEST_F(ViewLanguage, ARequestGetsTheTokensThatAreNew) {
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_EQ(said.at("added").at(i).at("id").as_integer(), all.tokens[5 + i].id);
   EXPECT_EQ(said.at("tokens").size(), 11u);
+  expect_cache(said.at("cache"), all.cache, 11);
   // One after the other, they are the same.
   for (int drawn = 0; drawn < 2; ++drawn) {
     const Json one = Json::parse(answer(
@@ -454,6 +464,18 @@ TEST_F(ViewUntrained, ATextEndsWhereTheModelEndsIt) {
   EXPECT_EQ(ended.added, first - 2);
   ASSERT_EQ(ended.tokens.size(), first);
   for (std::size_t i = 0; i < first; ++i) EXPECT_EQ(ended.tokens[i].id, endless[i].id);
+}
+
+TEST_F(ViewUntrained, TheMarkOfABeginningIsNoPartOfTheText) {
+  BytePairRules rules;
+  for (int byte = 0; byte < 256; ++byte) rules.tokens.emplace_back(1, static_cast<char>(byte));
+  DataConfig data{.task = Task::kNextToken};
+  data.tokenizer = Tokenizer::byte_pair(rules, {'>', {}});
+  const std::string id = add(nn::CharLm{256, 3, 5, nn::mlp({15, 8, 256}, relu)}, data);
+  const Generated all = generate(session_, {.model = id, .text = "ab", .count = 0}, 0);
+  ASSERT_EQ(all.tokens.size(), 3u);
+  EXPECT_EQ(all.tokens[0].id, '>');
+  EXPECT_EQ(all.text, "ab");
 }
 
 TEST_F(ViewLanguage, TheNextTokenHasItsText) {

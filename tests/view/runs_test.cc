@@ -395,6 +395,23 @@ TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
   EXPECT_EQ(runs.at("r0", 30).step, 30);
 }
 
+// Its configuration is another one than that which the page has read.
+TEST_F(ViewRuns, ALongerRunThatTrainsHereKnowsItsLength) {
+  Runs& runs = session_->runs();
+  runs.info("r0");
+  train::TrainConfig longer = moons_config();
+  longer.epochs = 10'000'000;  // it does not end by itself
+  {
+    train::Run run(longer, {.folder = folder_ / "moons", .command = {"limpid"}});
+    run.resume();
+    run.step();
+    run.interrupt();
+  }
+  runs.act("r0", Runs::Action::kResume);
+  EXPECT_EQ(runs.info("r0").at("steps").as_integer(), 70'000'000);
+  runs.act("r0", Runs::Action::kStop);
+}
+
 // They had the learning rates of the old length.
 TEST_F(ViewRuns, TheStepsBeforeARunBecameLongerAreRefused) {
   const auto refused = [&](Runs& runs, std::int64_t step) {
