@@ -776,7 +776,7 @@ class Use(unittest.TestCase):
             lp.compile(lambda a: 1.0 in a)(x)
 
     def test_truth_and_numbers(self):
-        self.assertTrue(bool(lp.asarray(1.0)))
+        self.assertEqual([bool(lp.asarray(x)) for x in (1.0, 0.0, -0.0, [2], [[0]], True, False)], [True, False, False, True, False, True, False])
         with self.assertRaises(ValueError):
             bool(lp.ones(2))
         self.assertEqual(float(lp.asarray(2.5)), 2.5)
@@ -848,8 +848,9 @@ class Use(unittest.TestCase):
         twos = 2 * many
         for got, want in ((8 / twos, 4), (twos / 8, 0.25), (8 - twos, 6), (twos - 8, -6), (-twos, -2), (twos / many, 2)):
             self.assertTrue(got.same_bits({name: lp.full(2, float(want)) for name in many}))
-        with self.assertRaises(ValueError):
-            p + {"a.w": lp.ones(2)}
+        for other in ({"a.w": lp.ones(2)}, {"a.w": lp.ones(2), "b": lp.ones(3), "c": lp.ones(3)}):
+            with self.assertRaisesRegex(ValueError, "the groups have other names: a.w, b and a.w"):
+                p + other
         again = pickle.loads(pickle.dumps(lp.Params({"k": 1.0})))
         self.assertEqual(list(again), ["k"])
         with self.assertRaisesRegex(ValueError, "the name 'a.w' comes twice"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/python.md: its programs, one after the other, print what the page says. The Python on the pages of the tour prints what
-the C++ before it prints. docs/inside.ipynb shows what it shows."""
+the C++ before it prints. docs/inside.ipynb shows what it shows. Names of activations are those of docs/reference/train.md."""
 
 import ast
 import contextlib
@@ -65,6 +65,10 @@ class Page(unittest.TestCase):
                 self.assertEqual(page.read_text().count("```python"), page.read_text().count("```\n```python"), page.name)
             os.chdir("/")
         self.assertGreater(count, 15)
+
+    def test_the_activations_are_those_of_training(self):
+        text = (pathlib.Path(os.environ["LIMPID_SOURCE"]) / "docs/reference/train.md").read_text()
+        self.assertEqual(", ".join(limpid.activations()), re.search(r"^\| `model.activation` \| [^|]* \| text \| ([^|]*) \|", text, re.M).group(1))
 
 
 if __name__ == "__main__":

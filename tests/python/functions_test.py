@@ -2,6 +2,7 @@
 """Functions, tracing, transformations and compiled code: the same bits whichever way they are called."""
 
 import collections
+import collections.abc
 import copy
 import dataclasses
 import gc
@@ -221,6 +222,9 @@ class Transformations(unittest.TestCase):
             lp.compile(lambda a: a[..., ...])(x)
         with self.assertRaisesRegex(IndexError, "too many"):
             lp.compile(lambda a: a[[0]])(1.0)
+        for index in ((0, 1, 2), (0, ..., slice(None), 1)):
+            with self.assertRaisesRegex(IndexError, r"too many indices: f32\[4, 3\] has 2 dimensions, 3 were given"):
+                lp.compile(lambda a: a[index])(x)
         with self.assertRaisesRegex(TypeError, "lp.select"):
             lp.compile(lambda a: a[a > 0])(x)
         with self.assertRaisesRegex(TypeError, "lp.take"):
@@ -386,6 +390,17 @@ class Transformations(unittest.TestCase):
         self.assertIsInstance(out["pair"], Pair)
         self.assertIsNone(out["pair"].second)
         self.assertEqual(out["list"][0].tolist(), [1, 2])
+        # Leaves are those of the beginning, whatever the code of a mapping does to the dict that holds it.
+        class Growing(collections.abc.Mapping):
+            def __iter__(self):
+                outer.update(c=3.0, d=4.0)
+                return iter(["x"])
+
+            __len__, __getitem__ = lambda self: 1, lambda self, name: 0.5
+
+        outer = {}
+        outer.update(a=Growing(), b=2.0)
+        self.assertEqual((lp.tree_leaves(outer), list(outer)), ([0.5, 2.0], ["a", "b", "c", "d"]))
         deep = []
         deep.append(deep)
         with self.assertRaises(ValueError):
@@ -818,7 +833,12 @@ class Functions(unittest.TestCase):
             return x
 
         lp.compile(leak)(floats(3))
-        for use in (lambda: kept[0] + 1, lambda: lp.relu(kept[0]), lambda: kept[0].shape, lambda: lp.compile(lambda y: y + kept[0])(floats(3))):
+        f, layer = lp.trace(lambda y: y * 2.0, "f32[3]"), lp.nn.Linear(3, 2)
+        for use in (
+            lambda: kept[0] + 1, lambda: lp.relu(kept[0]), lambda: kept[0].shape, lambda: lp.compile(lambda y: y + kept[0])(floats(3)),
+            lambda: lp.compile(lambda y: kept[0])(floats(3)), lambda: lp.compile(lambda y: f(kept[0]))(floats(3)),
+            lambda: lp.compile(lambda y: layer(layer.init(lp.Key(0)), kept[0]))(floats(3)),
+        ):  # fmt: skip
             with self.assertRaisesRegex(ValueError, "can no longer be used"):
                 use()
         self.assertEqual(repr(kept[0]), "limpid.Value(of the past)")

@@ -64,9 +64,12 @@ checks['every view by its number, every drawing by Tab'] = async () => {
     assert.ok(drawings.length > 0);
     for (const d of drawings) assert.deepEqual(d, { named: true, reached: true });
   }
-  await page.locator('body').press('?');
-  await page.getByRole('dialog').waitFor();
-  await page.keyboard.press('Escape');
+  for (const leave of [() => page.keyboard.press('Escape'), () => page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()]) {
+    await page.locator('body').press('?');
+    await page.getByRole('dialog').waitFor();
+    await leave();
+    await until(async () => assert.equal(await page.getByRole('dialog').count(), 0));
+  }
   assert.deepEqual(page.problems, []);
 };
 checks['keys that are typed into a field are its own, and / goes to the search'] = async () => {
@@ -161,6 +164,16 @@ checks['an address that nobody made shows a view, not nothing'] = async () => {
   await page.to('forward?model=m77&index=0');
   await page.getByText('The model m77 of this link is not open here.').waitFor();
   assert.deepEqual(page.problems, []);
+};
+checks['a view that fails says why, and opens again without the rest of its address'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.route('**/api/forward', (route) => route.fulfill({ json: {} }), { times: 1 });
+  await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
+  await page.getByRole('heading', { name: 'This view failed' }).waitFor();
+  assert.match(await page.locator('main p').textContent(), /^Cannot read properties of undefined /);
+  await page.getByRole('button', { name: 'Open it without the rest of the address' }).click();
+  await page.locator('.answer [data-probability]').first().waitFor();
+  assert.equal(page.url().split('#')[1], '/forward');
 };
 checks['without the token the page says what it needs'] = async () => {
   const page = await pageOf(browser, server.address.replace(/token=.*/, 'token=no'));

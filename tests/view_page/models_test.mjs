@@ -9,6 +9,11 @@ const browser = await begin();
 writeDigits(join(work, 'signs'));
 limpid('train', '--data', 'idx:signs', '--layers', '784,32,16,10', '--steps', '60', '--out', 'digits');
 
+// A table, whose features and classes have names.
+const TABLE = Array.from({ length: 80 }, (_, i) => [Math.sin(i), Math.cos(1.7 * i), Math.sin(i) > 0.2 ? 'up' : 'down']);
+writeFileSync(join(work, 'table.csv'), `width,length,kind\n${TABLE.map((r) => r.join()).join('\n')}\n`);
+limpid('train', '--data', 'csv:table.csv,target=kind', '--steps', '20', '--out', 'table');
+
 // The same model with one bit of one weight changed.
 const bytes = readFileSync(join(work, 'digits/model.safetensors'));
 const header = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE())));
@@ -20,7 +25,7 @@ const WEIGHT = elementsOf(PLANTED.name); // 16 rows of 32
 bytes.writeUInt32LE((bytes.readUInt32LE(place) ^ (1 << PLANTED.bit)) >>> 0, place);
 writeFileSync(join(work, 'planted.safetensors'), bytes);
 
-const server = await view('digits/model.safetensors', 'planted.safetensors', '--data', 'idx:signs');
+const server = await view('digits/model.safetensors', 'table', 'planted.safetensors', '--data', 'idx:signs');
 const page = await pageOf(browser, server.address);
 const DATA = ['--data', 'idx:signs', '--index', '3'];
 
@@ -45,6 +50,14 @@ async function marked(map, ...keys) {
   await map.focus();
   for (const key of keys) await page.keyboard.press(key);
   return (await map.getAttribute('aria-label')).split(': ').at(-1);
+}
+/** A file of a Function as text with one parameter, opened on the page. */
+async function open(name, text, parameter, dtype, shape, data) {
+  const head = Buffer.from(JSON.stringify({ __metadata__: { 'limpid.format': '1', 'limpid.function': text }, [parameter]: { dtype, shape, data_offsets: [0, data.byteLength] } }));
+  const size = Buffer.alloc(8);
+  size.writeBigUInt64LE(BigInt(head.length));
+  await page.locator('header input[type=file]').setInputFiles({ name: `${name}.safetensors`, mimeType: '', buffer: Buffer.concat([size, head, Buffer.from(data.buffer)]) });
+  await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), new RegExp(name)));
 }
 const times = (n, key) => Array(n).fill(key);
 /** What is shown in short is what its title has in full. */
@@ -120,6 +133,11 @@ const failed = await paths({
     await table.last().waitFor();
     const ops = await table.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent.trim())));
     assert.deepEqual(ops[2], ['linear', 'layers.1', '%1, %layers.1.weight, %layers.1.bias', '%2 16']);
+    // An op: what goes in, what comes out, its multiply-adds.
+    await page.to('graph?model=m0&at=n2');
+    const values = (i) => page.locator('.graph-side .plain-list').nth(i).locator('li').allTextContents();
+    await until(async () => assert.deepEqual([await values(0), await values(1)], [['%1 f32 32', '%layers.1.weight f32 16 × 32', '%layers.1.bias f32 16'], ['%2 f32 16']]));
+    await page.getByText('512 multiply-adds for each example', { exact: true }).waitFor();
     // A block has a card for each parameter of its layers.
     await page.to('graph?model=m0&at=g0');
     const cards = [0, 1, 2].flatMap((i) => [`layers.${i}.weight`, `layers.${i}.bias`]);
@@ -139,6 +157,18 @@ const failed = await paths({
       seen.push(param('at'));
     }
     assert.deepEqual(seen, [seen[0], 'g0', 'g1', 'g0', seen[0]]);
+    // What is unfolded stays where it was.
+    for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+    assert.match(await svg.getAttribute('aria-label'), /: \d+ boxes; layers\.0, /);
+    const top = () => svg.locator('[data-id=g1] rect:not(.under)').first().evaluate((e) => [e.getBoundingClientRect().x + e.getBoundingClientRect().width / 2, e.getBoundingClientRect().y]);
+    const [folded, boxes] = [await top(), await svg.locator('.box').count()];
+    await page.keyboard.press('Enter');
+    await until(async () => assert.ok((await svg.locator('.box').count()) > boxes));
+    (await top()).forEach((v, i) => assert.ok(Math.abs(v - folded[i]) < 1, `${v}, ${folded[i]} is expected`));
+    await page.keyboard.press('Enter');
+    await until(async () => assert.equal(await svg.locator('.box').count(), boxes));
+    (await top()).forEach((v, i) => assert.ok(Math.abs(v - folded[i]) < 1, `folded: ${v}, ${folded[i]} is expected`));
+    await page.keyboard.press('0');
     await svg.locator('[data-id=g2]').click();
     await until(async () => assert.equal(await page.locator('.graph-side h2').textContent(), 'layers.1'));
     await page.keyboard.press('Escape');
@@ -212,6 +242,24 @@ const failed = await paths({
     const first = await check('layers.1:5');
     await page.locator('.terms tbody tr button').first().click();
     await check(`layers.0:${first}`);
+    const products = tool(`layers.0:${first}`).terms.map((t) => t.weight * t.input);
+    const smallest = products.toSorted((a, b) => Math.abs(b) - Math.abs(a)).slice(24);
+    const [, left, sum] = (await page.locator('.neuron p', { hasText: 'smaller products' }).textContent()).match(/^(\d+) smaller products sum to (\S+)\. /);
+    assert.equal(Number(left), smallest.length);
+    short(sum, smallest.reduce((a, b) => a + b, 0));
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await until(async () => assert.equal(await page.locator('.terms tbody tr').count(), 96));
+    await page.getByRole('button', { name: 'Picture' }).click();
+    const largest = products.reduce((m, p, i) => (Math.abs(p) > Math.abs(products[m]) ? i : m), 0);
+    const picture = page.locator('.neuron .heat-root');
+    await until(async () => {
+      await picture.hover({ position: { x: (largest % 28) * 10 + 5, y: Math.floor(largest / 28) * 10 + 5 } });
+      const [where, product] = (await picture.getAttribute('aria-label', { timeout: 1000 })).split(': ').at(-1).split(' = ');
+      assert.equal(where, `input ${largest}`);
+      short(product, products[largest]);
+    }, 'the largest product');
+    const colour = await picture.locator('canvas').evaluate((c, i) => [...c.getContext('2d').getImageData(i % 28, Math.floor(i / 28), 1, 1).data], largest);
+    assert.deepEqual(colour.slice(0, 3), products[largest] > 0 ? [14, 52, 122] : [122, 46, 0]);
     await page.getByRole('button', { name: 'As the tool prints it' }).click();
     const text = limpid('trace', 'digits', ...DATA, '--neuron', `layers.0:${first}`);
     const printed = (await page.locator('.neuron pre').textContent()).trim();
@@ -325,9 +373,36 @@ const failed = await paths({
       assert.equal(zeros, (100 * rows[i + 1].statistics.zero_share).toFixed(0));
       title.match(/^mean (.*), std (.*)$/).slice(1).forEach((exact, k) => short([mean, std][k], exact, 2));
     });
+    const heads = await page.locator('.layer header').evaluateAll((all) => all.map((e) => [e.querySelector('h3').textContent, e.querySelector('span').textContent]));
+    assert.deepEqual(heads, rows.slice(1).map((r) => [r.layer || r.op, `${r.layer ? `${r.op} · ` : ''}${r.shape.join(' × ')}`]));
     const bars = await page.locator('.answer li').evaluateAll((all) => all.map((li) => [parseFloat(li.querySelector('.bar-track i').style.width), li.querySelector('[data-probability]').textContent.slice(0, -2), Number(li.querySelector('[data-probability]').dataset.probability)]));
     assert.equal(bars.length, 10);
     for (const [width, text, p] of bars) assert.ok(Math.abs(width - 100 * p) < 1e-3 && text === (100 * p).toFixed(1), `${width}, ${text} for ${p}`);
+  },
+  'a table: features and classes by their names': async () => {
+    const { class_names: classes } = JSON.parse(readFileSync(join(work, 'table/log.jsonl'), 'utf8').split('\n')[0]).data;
+    assert.deepEqual(classes.toSorted(), ['down', 'up']);
+    const ranges = page.waitForResponse((r) => r.url().endsWith('/api/data') && r.request().postDataJSON().count > 1);
+    await page.to('forward?model=r0&from=numbers&values=0.5,-1');
+    for (const [name, value] of [['width', '0.5'], ['length', '-1']]) assert.equal(await page.getByRole('spinbutton', { name: `${name}, exactly` }).inputValue(), value);
+    await until(async () => assert.deepEqual((await page.locator('.answer .bar-name').allTextContents()).toSorted(), ['down', 'up']));
+    // An example of its data: its numbers and its target, and the sliders go from the least to the greatest.
+    const { examples } = await (await ranges).json();
+    for (const [i, name] of ['width', 'length'].entries()) {
+      const all = examples.map((e) => e.values[i]);
+      const slider = page.getByRole('slider', { name, exact: true });
+      await until(async () => assert.deepEqual([await slider.getAttribute('min'), await slider.getAttribute('max')].map(Number), [Math.min(...all, [0.5, -1][i]), Math.max(...all, [0.5, -1][i])]), name);
+    }
+    await page.to('forward?model=r0&index=1');
+    await until(async () => assert.deepEqual(await page.locator('.input-panel dt').allTextContents(), ['width', 'length']));
+    assert.deepEqual(await page.locator('.input-panel dd').evaluateAll((all) => all.map((e) => Number(e.title))), examples[1].values);
+    assert.equal(await page.locator('.input-panel strong').textContent(), examples[1].label);
+    await page.to('backward?model=r0&from=numbers&values=0.5,-1&of=loss:1');
+    const names = [...classes.map((c) => `the loss, with the target ${c}`), ...classes.map((c) => `output ${c}`)];
+    await until(async () => assert.deepEqual(await page.locator('.field select option').allTextContents(), names));
+    const rows = page.locator('.forward-layers .layer');
+    await rows.first().waitFor();
+    assert.equal((await marked(rows.first().locator('.heat-root'), 'ArrowRight', 'ArrowRight')).split(' = ')[0], classes[1]);
   },
   'what if: a unit set to zero, undone': async () => {
     const before = limpidJson('run', 'digits', ...DATA).answers[0].probabilities;
@@ -454,12 +529,21 @@ const failed = await paths({
     await page.getByRole('textbox', { name: 'Indices' }).fill('3, 7');
     await page.getByRole('button', { name: 'Edit this weight' }).click();
     const editor = page.getByRole('region', { name: 'Edit', exact: true });
+    await until(async () => assert.equal(Math.fround(Number((await editor.locator('[data-number=now]').textContent()).slice(2))), elementsOf('layers.0.weight')[3 * 784 + 7]));
     await editor.getByRole('button', { name: 'all weights of this unit' }).click();
     await editor.getByRole('spinbutton', { name: 'Value' }).fill('0.5');
     await editor.getByRole('button', { name: 'Set', exact: true }).click();
     await until(async () => assert.equal(await page.locator('.edits li .mono').textContent(), 'layers.0.weight [3, all]: set to 0.5'));
     await until(async () => assert.equal((await editor.locator('[data-number=now]').textContent()).trim(), '= 0.5'));
     await page.getByRole('button', { name: 'Reset' }).click();
+  },
+  'what if: an edit that cannot be, undone': async () => {
+    await page.to('whatif?model=m0&index=3&edits=[{"at":"%2599","index":[0],"set":0}]');
+    const wrong = page.locator('.note.bad');
+    await until(async () => assert.match(await wrong.textContent({ timeout: 1000 }), /%99/));
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await until(async () => assert.equal(await wrong.count(), 0));
+    await answerIs(limpidJson('run', 'digits', ...DATA).answers[0].probabilities);
   },
   'backward: what another input had is none of this one': async () => {
     await page.to('backward?model=m0&index=3&of=loss');
@@ -487,9 +571,11 @@ const failed = await paths({
     await until(async () => assert.equal((await shown()).length, 6));
     const saliency = page.locator('.forward-input .layer', { hasText: 'by the input' }).locator('canvas');
     assert.deepEqual(await saliency.evaluate((c) => [c.width, c.height]), [28, 28]);
+    const said = page.locator('.forward-layers p[role=status]').first();
     for (const [name, count] of [['Step through', 1], ['One op further', 2], ['One op further', 3], ['Back', 2], ['Back', 1], ['Back', 6]]) {
       await page.getByRole('button', { name, exact: true }).click();
       await until(async () => assert.equal((await shown()).length, count), `${name}: ${count}`);
+      assert.match(await said.textContent(), [/^%4 linear layers\.2: start: /, /^%3 relu layers\.1: back through linear/, /^%2 linear layers\.1: back through relu/, , , /^All gradients at once\./][count - 1]);
     }
     const drawn = 'from=numbers&values=0.5,1,0.25';
     const other = logitsOf([0.5, 1, 0.25, ...Array(781).fill(0)]);
@@ -515,6 +601,28 @@ const failed = await paths({
     }, 'the gradient');
     await page.getByRole('button', { name: 'Step through' }).click();
     await until(async () => assert.equal(await page.locator('.forward-layers .layer').count(), 1));
+  },
+  'compare: at first with the model that was shown, and one that takes the same inputs': async () => {
+    const sides = (a, b) => until(async () => assert.deepEqual(await Promise.all(['A', 'B'].map((name) => page.getByRole('combobox', { name, exact: true }).inputValue())), [a, b]));
+    await page.to('compare?model=m1');
+    await sides('m1', 'm0');
+    await page.to('graph?model=m0');
+    const ids = [];
+    for (const name of ['one', 'other']) {
+      await open(name, 'function f(%w: f32[3], %x: f32[3]) {\n  %0 = add(%x, %w) : f32[3]\n  return y = %0\n}\n', 'w', 'F32', [3], new Float32Array(3));
+      ids.push(param('model'));
+    }
+    await page.to(`compare?model=${ids[1]}`);
+    await sides(ids[1], ids[0]);
+    for (const [i, name] of ['one', 'other'].entries()) {
+      await page.to(`graph?model=${ids[i]}`);
+      await page.getByRole('button', { name: `Close ${name}.safetensors` }).click();
+      await until(() => assert.equal(param('model'), null));
+    }
+    // Both get the example that was shown.
+    await page.to('compare?a=m0&b=m0&index=3');
+    await page.getByRole('checkbox', { name: 'run both on test example 3 of idx:signs' }).waitFor();
+    await page.getByText('Bit-identical everywhere.').waitFor();
   },
   'compare: a planted bit': async () => {
     await page.to('compare?a=m0&b=m1');
@@ -554,6 +662,8 @@ const failed = await paths({
     await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /again/));
     await page.getByRole('button', { name: 'Close again.safetensors' }).click();
     await until(async () => assert.equal(await page.locator('header select option', { hasText: 'again' }).count(), 0));
+    assert.equal(param('model'), null);
+    assert.equal(await page.locator('.toast', { hasText: 'is not open here' }).count(), 0);
     // Dropped anywhere it is the same.
     await page.evaluate(() => {
       const dataTransfer = new DataTransfer();
@@ -568,13 +678,8 @@ const failed = await paths({
   },
   'numbers of an f64 model, of names that are quoted': async () => {
     const text = 'function double(%"0.scale": f64[2], %"the x": f64[2]) {\n  %0 = multiply(%"the x", %"0.scale") : f64[2]\n  return y = %0\n}\n';
-    const head = Buffer.from(JSON.stringify({ __metadata__: { 'limpid.format': '1', 'limpid.function': text }, '0.scale': { dtype: 'F64', shape: [2], data_offsets: [0, 16] } }));
-    const size = Buffer.alloc(8);
-    size.writeBigUInt64LE(BigInt(head.length));
-    const buffer = Buffer.concat([size, head, Buffer.from(new Float64Array([3, 5]).buffer)]);
     await page.to('forward?model=m0&index=3');
-    await page.locator('header input[type=file]').setInputFiles({ name: 'double.safetensors', mimeType: '', buffer });
-    await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /double/));
+    await open('double', text, '0.scale', 'F64', [2], new Float64Array([3, 5]));
     await page.getByRole('link', { name: 'What if' }).click();
     const first = page.getByRole('spinbutton', { name: 'input 0, exactly' });
     await first.fill('0.1');
@@ -592,6 +697,24 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Scale' }).click();
     await until(async () => assert.deepEqual(JSON.parse(param('edits')), [{ at: '%"0.scale"', index: [1], set: 0.3 }, { at: '%"0.scale"', index: [1], scale: 0.7 }]), 'the edits');
     await page.getByRole('button', { name: 'Close double.safetensors' }).click();
+  },
+  'forward: a neuron of more inputs than its picture has products': async () => {
+    const text = 'function wide(%w: f32[2, 5000], %x: f32[5000]) {\n  %0 = linear(%x, %w) : f32[2]\n  return y = %0\n}\n';
+    await page.to('graph?model=m0');
+    await open('wide', text, 'w', 'F32', [2, 5000], new Float32Array(10_000).fill(0.5));
+    await page.to(`forward?model=${param('model')}&from=numbers&values=${Array(5000).fill(2).join()}&cell=%250:1`);
+    await page.locator('.neuron').getByRole('button', { name: 'Map' }).click();
+    await page.getByText('The 904 smallest products are drawn as 0.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Close wide.safetensors' }).click();
+  },
+  'graph: a parameter with NaN and infinities': async () => {
+    const text = 'function f(%w: f32[5], %x: f32[5]) {\n  %0 = add(%x, %w) : f32[5]\n  return y = %0\n}\n';
+    await page.to('graph?model=m0');
+    await open('ill', text, 'w', 'F32', [5], new Float32Array([NaN, 1, Infinity, -Infinity, 0]));
+    await page.to(`graph?model=${param('model')}&tensor=%25w`);
+    const wrong = page.locator('.parameters > .sheet .stats .negative');
+    await until(async () => assert.deepEqual(await wrong.allTextContents(), ['NaN1', 'inf2']));
+    await page.getByRole('button', { name: 'Close ill.safetensors' }).click();
   },
   'nothing went wrong on the page': () => assert.deepEqual(page.problems, []),
 });

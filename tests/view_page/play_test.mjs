@@ -33,6 +33,19 @@ async function exportAndRepeat(kind) {
   execFileSync(tool, command.slice(1), { cwd: work, stdio: 'ignore' });
   const [data, out] = ['--data', '--out'].map((name) => command[command.indexOf(name) + 1]);
   assert.equal(shown, limpid('hash', out, '--data', data).match(/model\s+(\S+)/)[1]);
+  // The files that it offers: the model has that hash, the header is that of the model.
+  const codeOf = (header) => header.split('#pragma once')[1]; // the comments before tell of the data
+  await exported('The model', 'model.safetensors');
+  assert.equal(shown, limpid('hash', 'exported-model.safetensors', '--data', data).match(/model\s+(\S+)/)[1]);
+  limpid('emit', out, '--cpp', 'emitted.h', '--namespace', 'net');
+  assert.equal(codeOf(await exported('The C++ header', 'model.h')), codeOf(readFileSync(join(work, 'emitted.h'), 'utf8')));
+}
+/** The text of a file that the page offers, kept as exported-NAME. */
+async function exported(button, name) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('section', { hasText: 'This command trains' }).getByRole('button', { name: button }).click()]);
+  assert.equal(download.suggestedFilename(), name);
+  await download.saveAs(join(work, `exported-${name}`));
+  return readFileSync(join(work, `exported-${name}`), 'utf8');
 }
 /** What the engine answers to a request of the page. */
 const engine = (name, request) =>
@@ -70,6 +83,14 @@ const failed = await paths({
       await page.waitForTimeout(300);
       assert.equal(await steps(), before, 'it rests');
     });
+    // One step more: its losses and accuracy are the answer's.
+    const [response] = await Promise.all([page.waitForResponse((r) => r.url().endsWith('/api/play')), page.getByRole('button', { name: 'One step' }).click()]);
+    const last = await response.json();
+    await until(async () => assert.equal(await steps(), last.step), 'one step');
+    const stats = await page.locator('.play-stats dd').evaluateAll((all) => all.map((e) => [e.title, e.textContent]));
+    assert.deepEqual(stats.slice(1, 3).map(([exact]) => Number(exact)), [last.loss, last.test_loss]);
+    stats.slice(1, 3).forEach(([exact, brief]) => near(number(brief), Number(exact), 0.001, 'in short'));
+    assert.equal(stats[3][1], `${(100 * last.test_accuracy).toFixed(1)}\u202f%`);
     await exportAndRepeat('moons');
   },
   'playground: the surface lies as the examples do, and says where one is': async () => {
@@ -102,6 +123,8 @@ const failed = await paths({
     const { width, height } = await surface.boundingBox();
     await surface.hover({ position: { x: 0.75 * width, y: 0.2 * height } });
     is(place(await label(surface)), 48, 51);
+    await page.mouse.move(0, 0);
+    await until(async () => assert.doesNotMatch(await surface.getAttribute('aria-label'), /: \(/), 'no mark where the pointer is not');
     // Reset begins everything anew.
     await page.getByRole('button', { name: 'Reset' }).click();
     await until(async () => assert.equal(await steps(), 0));
@@ -139,9 +162,10 @@ const failed = await paths({
     assert.notEqual(await drawn('layer 1, unit 0'), await drawn('layer 2, unit 0'));
   },
   'playground: three classes, and the command gives the same hash': async () => {
-    await page.to('playground?data=moons&hidden=5');
+    await page.to('playground?data=moons&hidden=5&noise=0.4');
     await page.getByRole('button', { name: 'Three arms' }).click();
     await until(() => assert.match(page.url(), /data=arms/));
+    assert.equal(param('noise'), null); // the noise of other data
     await until(async () => assert.equal(await steps(), 0));
     await until(async () => {
       if ((await steps()) < 3) await page.getByRole('button', { name: 'One step' }).click();
@@ -183,6 +207,8 @@ const failed = await paths({
       if ((await steps()) === 0) await page.getByRole('button', { name: 'One step' }).click();
       assert.ok((await steps()) > 0);
     }, 'a step');
+    await exportAndRepeat('csv');
+    assert.equal(await exported('The data', 'data.csv'), csv);
   },
   'lab: softmax, and a perceptron that fails at XOR': async () => {
     await page.to('lab?of=softmax');
@@ -202,14 +228,15 @@ const failed = await paths({
   'lab: every experiment answers': async () => {
     const names = await page.locator('.lab nav a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
     assert.equal(names.length, 10);
-    // Over many powers of ten the axis has numbers, too: they are drawn on the canvas, in a strip of their own.
+    // Over many powers of ten the axis has numbers, too, and no more than fit: they are drawn on the canvas, in a strip of their own.
     await page.to('lab?of=init&layers=50');
     await until(async () => {
-      const marks = await page.locator('.plot canvas').evaluate((c) => {
-        const strip = c.getContext('2d').getImageData(0, 0, Math.floor((40 * c.width) / c.clientWidth), Math.floor(c.height * 0.8)).data;
-        return strip.filter((v, i) => i % 4 === 3 && v > 60).length;
+      const rows = await page.locator('.plot canvas').evaluate((c) => {
+        const { data, width, height } = c.getContext('2d').getImageData(0, 0, Math.floor((40 * c.width) / c.clientWidth), Math.floor(c.height * 0.8));
+        return [...Array(height).keys()].map((y) => data.subarray(4 * y * width, 4 * (y + 1) * width).filter((v, i) => i % 4 === 3 && v > 60).length);
       });
-      assert.ok(marks > 100, `${marks} pixels of numbers`);
+      const marks = rows.filter((ink, y) => ink > 0 && !rows[y - 1]).length;
+      assert.ok(rows.reduce((a, b) => a + b) > 100 && marks >= 3 && marks <= 9, `${marks} numbers: ${rows}`);
     }, 'the numbers of the axis');
     for (const href of names) {
       await page.to(href.slice(2));
@@ -233,9 +260,18 @@ const failed = await paths({
     await page.to('lab?of=dropout&rate=0.2&seed=3');
     const dropped = await engine('lab/dropout', { rate: 0.2, seed: 3, values: Array(64).fill(1) });
     await text(`${dropped.values.filter((v) => v !== 0).length} of 64 kept.`);
+    let asked;
+    const keep = (r) => r.url().endsWith('/api/lab/norms') && (asked = r.postDataJSON());
+    page.on('request', keep);
     await page.to('lab?of=norms&row=2');
     await page.getByRole('slider', { name: 'Scale of that row' }).fill('5');
     await until(() => assert.equal(param('scales'), '1,2,5,4'));
+    await until(async () => {
+      const [{ name, after }] = (await engine('lab/norms', asked)).rows;
+      const [at, value] = (await label(page.locator(`.norms [aria-label^="${name},"]`), 'Home', 'ArrowDown', 'ArrowRight', 'ArrowRight')).split(': ').at(-1).split(' = ');
+      assert.deepEqual([at, Number(value)], ['1, 2', after[10]]);
+    }, 'a number after a norm');
+    page.off('request', keep);
     await page.to('lab?of=collapse');
     const networks = page.locator('.experiment tbody tr');
     await networks.first().waitFor();
@@ -243,6 +279,16 @@ const failed = await paths({
     const cells = await networks.evaluateAll((all) => all.map((tr) => [...tr.cells].slice(0, 3).map((c) => c.textContent.replaceAll(',', ''))));
     assert.deepEqual(cells, folded.map((r) => [r.network.replaceAll(',', ''), `${r.before.ops} → ${r.after.ops}`, `${r.before.parameters} → ${r.after.parameters}`]));
     assert.ok(folded.some((r) => r.before.ops > r.after.ops));
+    await page.to('lab?of=approximation&seed=1');
+    const { rows: learnt } = await engine('lab/approximation', { seed: 1 });
+    assert.notDeepEqual(learnt, (await engine('lab/approximation', {})).rows);
+    const task = learnt.find((r) => r.x[0].length === 1).task;
+    const ofTask = learnt.filter((r) => r.task === task);
+    const line = page.locator('.experiment tbody tr', { has: page.locator('td[title]') });
+    await until(async () => assert.deepEqual(await line.evaluateAll((all) => all.map((tr) => [tr.cells[0].textContent, tr.cells[1].textContent, ...[2, 3].map((i) => Number(tr.cells[i].title))])), ofTask.map((r) => [String(r.units), r.activation, r.loss, r.error])));
+    (await line.evaluateAll((all) => all.map((tr) => [2, 3].map((i) => tr.cells[i].textContent)))).forEach((shown, i) => [ofTask[i].loss, ofTask[i].error].forEach((v, k) => near(number(shown[k]), v, 0.002, 'in short')));
+    const curves = (await tableOf(page.locator('figure.chart'))).map((row) => row.map(Number));
+    assert.deepEqual(curves, ofTask[0].x.map(([x], i) => [x, ofTask[0].y[i], ...ofTask.slice(0, 6).map((r) => r.predictions[i])]));
     await page.to('lab?of=optimisers');
     await page.locator('.path-line').first().waitFor();
     const { paths: ways, surface: { x, y } } = await engine('lab/optimizers', { surface: 'valley', rate: 0.01, steps: 150 });
@@ -335,9 +381,22 @@ const failed = await paths({
       await page.locator('.tokens button').nth(5).click();
       assert.equal(await label(arcs.locator('.arcs')), `token 5 ${seen(tokens[5])} attends most to token ${best} ${seen(tokens[best])}, ${(100 * row[best]).toFixed(1)}\u202f%`);
     });
+    // One further by keys, to the last one and no further; a token that is clicked again, and Escape, choose none.
+    for (const [key, query] of [['ArrowUp', '4'], ...Array(30).fill(['ArrowDown']), ['ArrowDown', String(tokens.length - 1)], ['Escape', null]]) {
+      await arcs.locator('.arcs').focus();
+      await page.keyboard.press(key);
+      if (query !== undefined) await until(() => assert.equal(param('query'), query), key);
+    }
+    for (const query of ['5', null, '5']) {
+      await arcs.locator('.arc-tokens li').nth(5).click();
+      await until(() => assert.equal(param('query'), query));
+    }
     const shown = await tableOf(arcs);
     assert.deepEqual(shown.map((r) => r.slice(0, 2)), row.flatMap((w, k) => (w > 0 ? [[`5 ${seen(tokens[5])}`, `${k} ${seen(tokens[k])}`]] : [])));
     shown.forEach((r, k) => assert.equal(Math.fround(r[2]), Math.fround(row[k])));
+    // A head that is none is the last one.
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(text)}&layer=1&head=9`);
+    await page.getByText(`${attention[1].name}, head 3`, { exact: true }).waitFor();
     // Last block first; of the last tokens.
     const lens = await page.locator('.lens tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent)));
     assert.deepEqual(lens, blocks.toReversed().map((b) => [b.name, ...b.lens.slice(-14).map((list) => seen(list[0]))]));
@@ -345,15 +404,34 @@ const failed = await paths({
     const norms = await label(page.getByLabel(/^norm of the residual stream/), 'Home', 'ArrowDown', ...Array(2).fill('ArrowRight'));
     assert.equal(norms.split(' = ')[0], `${blocks[1].name}, token 2`);
     near(number(norms.split(' = ')[1]), blocks[1].norms[2], 0.001, 'norm');
-    // Temperature, top-k and the seed are the tool's.
+    // Temperature, top-k, top-p and the seed are the tool's.
     const way = { temperature: 0.5, top_k: 3 };
     await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&temperature=0.5&top_k=3&seed=5`);
     const { next } = await engine('language', { model: 'r0', input: { text: PROMPT }, ...way });
     await until(async () => assert.deepEqual(await page.locator('.next-tokens [data-probability]').evaluateAll((all) => all.map((e) => Number(e.dataset.probability))), next.slice(0, 16).map((t) => t.probability)));
     assert.equal(await page.locator('.next-tokens li:not(.cut)').count(), 3);
+    const few = { temperature: 3, top_p: 0.4 };
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&temperature=3&top_p=0.4&seed=2`);
+    const kept = (await engine('language', { model: 'r0', input: { text: PROMPT }, ...few })).next.slice(0, 16).map((t) => t.kept);
+    assert.ok(kept.includes(true) && kept.includes(false));
+    await until(async () => assert.deepEqual(await page.locator('.next-tokens li').evaluateAll((all) => all.map((e) => !e.classList.contains('cut'))), kept));
+    await page.getByRole('button', { name: '16 tokens' }).click();
+    const nucleus = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '2', '--temperature', '3', '--top-p', '0.4');
+    assert.notEqual(nucleus, limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '2', '--temperature', '3'));
+    await until(async () => assert.equal(await page.getByRole('textbox', { name: /^Text/ }).inputValue(), nucleus.replace(/\n$/, '')));
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&temperature=0.5&top_k=3&seed=5`);
+    await until(async () => assert.equal(await page.locator('.next-tokens li:not(.cut)').count(), 3));
     await page.getByRole('button', { name: '16 tokens' }).click();
     const written = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '5', '--temperature', '0.5', '--top-k', '3');
     await until(async () => assert.equal(await page.getByRole('textbox', { name: /^Text/ }).inputValue(), written.replace(/\n$/, '')));
+  },
+  'training: samples of the text, the last one first': async () => {
+    const samples = readFileSync(join(work, 'gpt/log.jsonl'), 'utf8').split('\n').filter((line) => line.startsWith('{"event":"sample"')).map((line) => JSON.parse(line));
+    assert.ok(samples.length > 4);
+    await page.to('training?runs=r0');
+    await page.locator('.sample').first().waitFor();
+    const shown = await page.locator('section[aria-labelledby=samples-title] > div').evaluateAll((all) => all.map((e) => [e.querySelector('p').textContent, e.querySelector('pre').textContent]));
+    assert.deepEqual(shown, samples.slice(-4).reverse().map((s) => [`after ${s.step} steps`, s.text]));
   },
   'graph: boxes side by side, the body of an op, and arrows to the sides': async () => {
     await page.to('graph?model=r0');
@@ -411,9 +489,11 @@ const failed = await paths({
     await until(async () => assert.equal(await page.locator('.answer .bar-name').first().textContent(), seen(next[0].text)), 'the likeliest token');
     const cells = page.locator('.layer', { has: page.getByRole('heading', { name: 'layers.0.mlp.up_proj', exact: true }) }).locator('.heat-root');
     await cells.focus();
-    for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
-    await page.keyboard.press('Enter');
-    await until(async () => assert.match(await page.locator('.neuron .row').first().textContent(), /neuron 2of 128, row 0/));
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await until(async () => assert.match(await page.locator('.neuron .row').first().textContent(), /neuron 2of 128, row 1/));
+    const chosen = await cells.locator('.heat-mark.chosen').evaluate((e) => [e.style.left, e.style.top].map(parseFloat));
+    near(chosen[0], (100 * 2) / 128, 1e-4, 'its column');
+    near(chosen[1], 100 / PROMPT.length, 1e-4, 'its row');
     await page.to(`backward?model=r0&text=${encodeURIComponent(PROMPT)}`);
     await until(async () => assert.equal(await page.locator('.field select option').first().textContent(), `next token ${seen(next[0].text)}`));
     await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), next[0].logit), 'the logit of the last token');

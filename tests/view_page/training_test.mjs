@@ -27,7 +27,7 @@ const unfinished = !eventsOf('killed').some((e) => e.event === 'end');
 // The first run with one bit of one logged loss changed, and a finding with remedies of settings and of words, as the doctor writes them.
 const FOUND = {
   ...{ event: 'finding', rule: 'overfitting', severity: 'warning', layer: '', symptom: 'the test loss rose', cause: 'the network learns its examples by heart' },
-  ...{ fix: '--epochs 32, or more data', step: 9, remedies: [{ settings: [{ key: 'epochs', value: 32 }] }, { words: 'more data' }] },
+  ...{ fix: '--epochs 32, or more data', step: 9, remedies: [{ settings: [{ key: 'epochs', value: 32 }] }, { settings: [{ key: 'model.dropout', value: 0.2 }, { key: 'epochs', value: 8 }] }, { words: 'more data' }] },
 };
 const PLANTED = { step: 9, bit: 3 };
 // What the log of that run says it was: its classes, and a command with a word that a shell must be kept from.
@@ -76,7 +76,8 @@ const failed = await paths({
     const finding = page.locator('.finding', { hasText: FOUND.symptom });
     await finding.waitFor();
     assert.match(await finding.textContent(), /or more data/);
-    assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32']);
+    assert.match(await finding.textContent(), /step 9 · overfitting$/);
+    assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32', 'model.dropout = 0.2, epochs = 8']);
     const names = (part) => page.locator(`table.confusion ${part} th`).allTextContents();
     assert.deepEqual([await names('thead'), await names('tbody')], [CLASSES, CLASSES]);
     const command = page.locator('section', { hasText: 'Command to reproduce it' }).locator('pre');
@@ -114,6 +115,8 @@ const failed = await paths({
       const steps = eventsOf(name).filter((e) => e.event === 'step');
       await until(async () => assert.equal(Number(await row(name).locator('td[title]').getAttribute('title')), steps.at(-1).loss), 'the last loss');
       await until(async () => assert.equal(plain(await row(name).locator('td').nth(2).textContent()).split(' ')[0], String(steps.at(-1).step)), 'the last step');
+      const accuracy = eventsOf(name).findLast((e) => e.event === 'epoch').validation.accuracy;
+      await until(async () => assert.equal(await row(name).locator('td').nth(4).textContent(), `${(100 * accuracy).toFixed(2)}\u202f%`), 'the last accuracy');
     }
     const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
     await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
@@ -153,6 +156,7 @@ const failed = await paths({
       assert.deepEqual(rows[0], head);
       assert.deepEqual(rows.slice(1).map((row) => row.map(Number)), expected);
     };
+    const drawn = (name) => page.locator('figure.chart', { has: page.locator(`figcaption span:text-is("${name}")`) }).locator('.plot canvas').evaluate((c) => c.toDataURL());
     await page.to('training?runs=r0&smooth=0');
     await page.locator('figure.chart').first().waitFor();
     await until(async () => has(await tableOf('Learning rate'), ['step', 'a'], columns(steps.map((e) => e.step), steps.map((e) => e.learning_rate))));
@@ -168,19 +172,28 @@ const failed = await paths({
     has(await tableOf('Update-to-weight ratio'), ['step', ...layers], ofLayers((l) => l.parameters[0].update_norm / l.parameters[0].norm));
     // Weighted means of what was, whose weights halve with every step and add up to 1.
     await page.to('training?runs=r0&smooth=0.5');
-    const halves = steps.map((_, i) => {
-      const weights = Array.from({ length: i + 1 }, (_, k) => 0.5 ** k);
-      return weights.reduce((s, w, k) => s + w * steps[i - k].loss, 0) / weights.reduce((s, w) => s + w);
-    });
+    const halves = (of) =>
+      steps.map((_, i) => {
+        const weights = Array.from({ length: i + 1 }, (_, k) => 0.5 ** k);
+        return weights.reduce((s, w, k) => s + w * steps[i - k][of], 0) / weights.reduce((s, w) => s + w);
+      });
     await until(async () => {
       const [head, ...rows] = await tableOf('Loss');
       assert.deepEqual(head, ['step', 'a, unsmoothed', 'a', 'a, validation']);
       const at = new Map(rows.map((row) => [Number(row[0]), row]));
-      steps.forEach((e, i) => assert.ok(Math.abs(Number(at.get(e.step)[2]) - halves[i]) < 1e-12, `step ${e.step}`));
+      const [losses, norms] = [halves('loss'), halves('gradient_norm')];
+      steps.forEach((e, i) => assert.ok(Math.abs(Number(at.get(e.step)[2]) - losses[i]) < 1e-12, `step ${e.step}`));
+      (await tableOf('Gradient norm')).slice(1).forEach((row, i) => assert.ok(Math.abs(Number(row[1]) - norms[i]) < 1e-9, `step ${row[0]}: ${row[1]}, ${norms[i]} is expected`));
       for (const e of epochs) assert.equal(Number(at.get(e.step)[3]), e.validation.loss);
     }, 'the smoothed loss');
-    // A logarithmic chart says the numbers themselves.
+    // A logarithmic chart is another drawing, and says the numbers themselves.
+    await page.to('training?runs=r0&smooth=0');
+    const linear = await until(async () => {
+      assert.equal((await tableOf('Loss'))[0].length, 3);
+      return [await drawn('Loss'), await drawn('Gradient norm')];
+    });
     await page.to('training?runs=r0&smooth=0&log=1');
+    for (const [i, name] of ['Loss', 'Gradient norm'].entries()) await until(async () => assert.notEqual(await drawn(name), linear[i]), name);
     const chart = page.locator('figure.chart', { hasText: 'Loss' }).first();
     await until(async () => {
       await chart.locator('.plot').focus();
@@ -300,6 +313,10 @@ const failed = await paths({
     assert.deepEqual(await form.locator('label.field', { has: page.locator('.tag') }).locator('.mono').allTextContents(), ['epochs', 'model.layers']);
     await form.getByRole('button', { name: 'Start', exact: true }).click();
     await row('here').waitFor();
+    // It is shown beside the one that was shown, and is the one below.
+    const param = (name) => new URLSearchParams(page.url().split('?').at(-1)).get(name);
+    await until(() => assert.deepEqual([param('runs').split(',')[0], param('runs').split(',')[1]], ['r0', param('of')]));
+    assert.ok(await row('here').getByRole('checkbox').isChecked());
     await until(async () => {
       const pause = row('here').getByRole('button', { name: 'Pause' });
       if (await pause.count()) await pause.click({ timeout: 1000 });

@@ -88,6 +88,8 @@ const failed = await paths({
     const after = store.merged(before, { ...log, reset: false, steps: again, epochs: [{ epoch: 2, step: 4, best: true }], findings: [found, { ...found, step: 5 }] });
     assert.deepEqual(after.steps, { step: [1, 2, 3, 4, 5], epoch: Array(5).fill(1), loss: [10, 20, 7, 8, 9], learning_rate: [1, 2, 3, 4, 5].map((s) => s / 8), gradient_norm: [-1, -2, -3, -4, -5] });
     assert.deepEqual(after.epochs, [{ epoch: 1, step: 2 }, { epoch: 2, step: 4, best: true }]);
+    const longer = store.merged(after, { ...log, reset: false, steps: part(), epochs: [{ epoch: 2, step: 5 }], findings: [] });
+    assert.deepEqual(longer.epochs.map((e) => e.step), [2, 4, 5]);
     assert.deepEqual(after.findings.map((f) => f.step), [3, 5]);
     const second = { ...found, layer: 'layers.1' };
     assert.deepEqual(store.merged(after, { ...log, reset: false, steps: part(), findings: [second] }).findings.at(-1), second);

@@ -206,21 +206,26 @@ export function Neuron(props: { info: ModelInfo; input: InputSpec; edits: Edit[]
             </>
           )}
           {how === 'picture' && products && (
-            <HeatMap
-              name={`products of ${layer}:${index}`}
-              values={products}
-              rows={picture?.height ?? Math.ceil(products.length / 32)}
-              columns={picture?.width ?? Math.min(products.length, 32)}
-              width={picture ? 280 : Math.min(products.length, 32) * 14}
-              describe={(i) => `input ${i} = ${brief(products[i] ?? 0)}`}
-              onPick={
-                back &&
-                ((i) => {
-                  const term = answer.terms.find((t) => t.index === i);
-                  if (term) back(term);
-                })
-              }
-            />
+            <>
+              <HeatMap
+                name={`products of ${layer}:${index}`}
+                values={products}
+                rows={picture?.height ?? Math.ceil(products.length / 32)}
+                columns={picture?.width ?? Math.min(products.length, 32)}
+                width={picture ? 280 : Math.min(products.length, 32) * 14}
+                describe={(i) => `input ${i} = ${brief(products[i] ?? 0)}`}
+                onPick={
+                  back &&
+                  ((i) => {
+                    const term = answer.terms.find((t) => t.index === i);
+                    if (term) back(term);
+                  })
+                }
+              />
+              {answer.terms.length < answer.count && (
+                <p class="small quiet">The {count(answer.count - answer.terms.length)} smallest products are drawn as 0.</p>
+              )}
+            </>
           )}
           {how === 'text' && <CopyText text={answer.text} label="Arithmetic" />}
         </>

@@ -1,5 +1,5 @@
 // The list of keys, as a dialog.
-import { useEffect, useRef } from 'preact/hooks';
+import type { RefObject } from 'preact';
 
 const rows: [string, string][] = [
   ['1 to 9', 'open a view, in the order of the list'],
@@ -12,14 +12,9 @@ const rows: [string, string][] = [
   ['?', 'show this list'],
 ];
 
-export function Keys({ open, close }: { open: boolean; close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (open && !dialog.current?.open) dialog.current?.showModal();
-    if (!open && dialog.current?.open) dialog.current.close();
-  }, [open]);
+export function Keys({ dialog }: { dialog: RefObject<HTMLDialogElement | null> }) {
   return (
-    <dialog ref={dialog} onClose={close} aria-labelledby="keys-title">
+    <dialog ref={dialog} aria-labelledby="keys-title">
       <div class="stack">
         <h2 id="keys-title">Keys</h2>
         <dl class="facts">
@@ -33,7 +28,7 @@ export function Keys({ open, close }: { open: boolean; close: () => void }) {
           ))}
         </dl>
         <div class="row">
-          <button onClick={close}>Close</button>
+          <button onClick={() => dialog.current?.close()}>Close</button>
         </div>
       </div>
     </dialog>

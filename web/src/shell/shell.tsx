@@ -1,6 +1,6 @@
 // The frame around the views: what is open, where one is, keys, files dropped anywhere.
 import { Component, type ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { reachable } from '../engine/client';
 import { count, short } from '../engine/numbers';
@@ -146,7 +146,11 @@ function Rail({ current }: { current: string }) {
 }
 
 export function Shell() {
-  const [keys, setKeys] = useState(false);
+  // Only the dialog knows whether it is open: a state beside it may lag, and then ? opens nothing any more.
+  const keys = useRef<HTMLDialogElement>(null);
+  const showKeys = (): void => {
+    if (!keys.current?.open) keys.current?.showModal();
+  };
   const main = useRef<HTMLElement>(null);
   useEffect(() => void loadSession(), []);
 
@@ -167,7 +171,7 @@ export function Shell() {
     const onKey = (e: KeyboardEvent) => {
       const at = e.target as HTMLElement;
       if (e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, select, dialog')) return;
-      if (e.key === '?') setKeys(true);
+      if (e.key === '?') showKeys();
       else if (e.key === 't') toggleTheme();
       else if (e.key === '/') {
         const find = document.querySelector<HTMLInputElement>('.view input[type=search]');
@@ -208,7 +212,7 @@ export function Shell() {
         <Subject />
         <div class="push row">
           <OpenButton />
-          <button class="plain icon" onClick={() => setKeys(true)} aria-label="Keys" title="Keys (?)">
+          <button class="plain icon" onClick={showKeys} aria-label="Keys" title="Keys (?)">
             ?
           </button>
           <ThemeButton />
@@ -246,7 +250,7 @@ export function Shell() {
         {notice.value !== undefined && <div class="toast">{notice.value}</div>}
         {!reachable.value && session.value && <div class="toast">The engine does not answer. Is `limpid view` still running?</div>}
       </div>
-      <Keys open={keys} close={() => setKeys(false)} />
+      <Keys dialog={keys} />
     </div>
   );
 }
