@@ -104,8 +104,8 @@ void set_from_text(TrainConfig& config, const ConfigKey& key, std::string_view t
 // Whether the configuration chooses a value for the key.
 bool is_chosen(const TrainConfig& config, const ConfigKey& key);
 
-// `config` with the values that `over` chooses in place of its own. Where `over` chooses another
-// model, task, loss, optimiser or kind of positions, the keys that only the old one has are gone.
+// `config` with the values that `over` chooses in place of its own. If that is another model, task,
+// loss, optimiser or kind of positions, the keys that only the old one has are dropped.
 TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 
 // Fills in the defaults, which depend on the data and the other choices. to_json() of the result

@@ -50,7 +50,7 @@ class RunFolder {
   // foreign_file(). Throws kIo.
   void begin(const TrainConfig& config) const;
   void write_config(const TrainConfig& config) const;
-  // Removes the temporary files that a killed process left; those of a process that is alive stay.
+  // Removes the temporary files of killed processes. Those of a living process stay.
   void tidy() const;
 
  private:

@@ -1,8 +1,8 @@
 // An MPI module without MPI, for tests of what loads one: this process is rank 0 of FAKE_MPI_SIZE,
 // and the others answer at once, and leave when it leaves. With FAKE_MPI_PAUSE, the first sign of
 // life takes longer than a second, as if the process had been suspended, and the next one of the
-// others is late. With FAKE_MPI_FAILS=sent:1, messages of 1 byte cannot be sent; with received:5,
-// those of 5 bytes cannot be received. With FAKE_MPI_HANGS, it never ends.
+// others is late. With FAKE_MPI_FAILS=sent:1, sending a message of 1 byte fails; with received:5,
+// receiving one of 5 bytes. With FAKE_MPI_HANGS, end() does not return.
 #include <atomic>
 #include <chrono>
 #include <cstdint>

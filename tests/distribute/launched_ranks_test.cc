@@ -206,7 +206,7 @@ TEST(Launcher, AMessageThatCannotBeReceivedIsAnErrorOfItsRank) {
   }
 }
 
-// How the test that calls it ends in a process of its own, and what it says there.
+// The calling test, run in another process: its exit code, and what it printed.
 struct Ended {
   int status = 0;
   std::string said;

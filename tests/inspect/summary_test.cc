@@ -76,7 +76,7 @@ TEST(Summary, DrawsARepeatedBlockOnce) {
             1);
 }
 
-// Only those of the block itself join its stream.
+// Only the add of the block itself is drawn as a join.
 TEST(Summary, NamesTheAddsOfLayersWithinARepeatedBlock) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
     Value x = in[0];
