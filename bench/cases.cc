@@ -176,7 +176,8 @@ double Case::error(const std::vector<float>& answer, const std::vector<long doub
   double largest = 0, sum = 0, way = 0;
   for (std::size_t i = 0; i < right.size(); ++i) {
     const double e = std::abs(static_cast<double>(answer[i] - right[i]));
-    largest = e <= largest ? largest : e;  // a NaN is kept
+    if (std::isnan(e)) return INFINITY;
+    largest = std::max(largest, e);
     sum += e;
     if (adamw) way += std::abs(static_cast<double>(before[i] - right[i]));
   }

@@ -3,10 +3,10 @@
 // also profiles one token. Weights are random: their values do not change the time.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 
+#include "bench/arguments.h"
 #include "bench/profiled.h"
 #include "bench/speeds.h"
 #include "limpid/limpid.h"
@@ -206,21 +206,17 @@ void run(const Settings& s) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  bench::Settings settings;
-  CLI::App app("Tokens per second of a transformer with a KV cache");
-  app.add_option("--threads", settings.threads)->capture_default_str();
-  app.add_option("--layers", settings.layers)->capture_default_str();
-  app.add_option("--width", settings.width)->capture_default_str();
-  app.add_option("--heads", settings.heads)->capture_default_str();
-  app.add_option("--vocabulary", settings.vocabulary)->capture_default_str();
-  app.add_option("--prompt", settings.prompt, "Tokens")->capture_default_str();
-  app.add_option("--tokens", settings.tokens, "Number of tokens to generate")
-      ->capture_default_str();
-  app.add_option("--profile", settings.profile, "Profile the bands of one token instead")
-      ->check(CLI::IsMember({"f32", "bf16", "i8"}));
-  CLI11_PARSE(app, argc, argv);
-  if (settings.profile.empty())
-    bench::run(settings);
-  else
-    bench::show_profile(settings);
+  bench::Arguments arguments("Tokens per second of a transformer with a KV cache.");
+  bench::Settings s;
+  arguments.option("threads", s.threads, 1, 64);
+  arguments.option("layers", s.layers, 1, 1000);
+  arguments.option("width", s.width, 1, 100000);
+  arguments.option("heads", s.heads, 1, 1000);
+  arguments.option("vocabulary", s.vocabulary, 1, 10000000);
+  arguments.option("prompt", s.prompt, 1, 100000, "Tokens");
+  arguments.option("tokens", s.tokens, 1, 100000, "Number of tokens to generate");
+  arguments.choice("profile", s.profile, {"f32", "bf16", "i8"},
+                   "Profile the bands of one token instead");
+  return arguments.run(argc, argv,
+                       [&] { s.profile.empty() ? bench::run(s) : bench::show_profile(s); });
 }

@@ -3,12 +3,12 @@
 // plots as SVG.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
 
+#include "bench/arguments.h"
 #include "bench/plot.h"
 #include "bench/prepared.h"
 #include "bench/report.h"
@@ -266,19 +266,14 @@ void run(const Settings& settings) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"How limpid's cost grows with batch, width, depth, threads and ops."};
+  bench::Arguments arguments("How limpid's cost grows with batch, width, depth, threads and ops.");
   bench::Settings settings;
-  app.add_option("--milliseconds", settings.milliseconds, "Time for each point")
-      ->check(CLI::Range(1.0, 10000.0));
-  app.add_flag("--quick", settings.quick, "Fewer and smaller sizes, 10 ms per point");
-  app.add_option("--out", settings.out,
-                 "Write growth.md, growth.json and the plots into this folder");
-  CLI11_PARSE(app, argc, argv);
-  if (settings.quick) settings.milliseconds = 10;
-  try {
+  arguments.option("milliseconds", settings.milliseconds, 1, 1e4, "Time for each point");
+  arguments.flag("quick", settings.quick, "Fewer and smaller sizes, 10 ms per point");
+  arguments.option("out", settings.out,
+                   "Write growth.md, growth.json and the plots into this folder");
+  return arguments.run(argc, argv, [&] {
+    if (settings.quick) settings.milliseconds = 10;
     bench::run(settings);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "growth_bench: {}\n", e.what());
-    return 1;
-  }
+  });
 }

@@ -3,7 +3,6 @@
 // timed, and writes tables. bench/README.md explains how to read them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,10 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "bench/arguments.h"
 #include "bench/cases.h"
 #include "bench/machine.h"
 #include "bench/peers.h"
 #include "bench/report.h"
+#include "bench/rules.h"
 #include "bench/task.h"
 
 namespace bench {
@@ -27,11 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// At most this many times the requested rounds, if fewer do not show which library is ahead.
-constexpr int kLonger = 3;
-// On a quiet machine the system takes the CPU away from programs at most this often per second. One
-// busy program beside them causes a hundred times and more.
-constexpr double kQuiet = 30;
 // In units in the last place: larger errors are shown beside the times.
 constexpr double kExact = 16;
 
@@ -83,14 +79,10 @@ struct Result {
   double seconds = 0;  // length of all rounds
 };
 
-// The fastest peer. limpid, the first entry, does not count; none if there are no peers.
-std::optional<std::size_t> best_peer(const std::vector<Result>& results) {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 1; i < results.size(); ++i)
-    if (!results[i].rounds.empty() &&
-        (!best || median(results[i].rounds) < median(results[*best].rounds)))
-      best = i;
-  return best;
+Turns turns_of(const std::vector<Result>& results) {
+  Turns turns;
+  for (const Result& result : results) turns.push_back(result.rounds);
+  return turns;
 }
 
 std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
@@ -110,11 +102,7 @@ std::vector<Result> measure(const Case& c, std::vector<Subject>& subjects,
     if (c.kind == Case::Kind::kFunction) results[i].ulp = largest_ulp(answer, right);
   };
   for (std::size_t i = 0; i < subjects.size(); ++i) prepare(i, true);
-  const auto says_enough = [&] {
-    const std::optional<std::size_t> best = best_peer(results);
-    return !best || ratio_of(results[*best].rounds, results[0].rounds).is_certain();
-  };
-  for (int r = 0; r < settings.rounds || (r < kLonger * settings.rounds && !says_enough()); ++r)
+  for (int r = 0; needs_turn(r, settings.rounds, turns_of(results)); ++r)
     for (std::size_t k = 0; k < subjects.size(); ++k) {
       // Each round starts with another library.
       const std::size_t i = (k + static_cast<std::size_t>(r)) % subjects.size();
@@ -163,7 +151,7 @@ class Tables {
       memory.push_back(took_part ? number(results[i].mib) : "");
     }
     const double ours = median(results[0].rounds);
-    const std::optional<std::size_t> best = best_peer(results);
+    const std::optional<std::size_t> best = best_peer(turns_of(results));
     row.push_back(best ? ratio_of(results[*best].rounds, results[0].rounds).text() : "");
     row.push_back(bound_ns > 0 ? fmt::format("{:.2f}", bound_ns / ours) : "");
     if (c.kind == Case::Kind::kNarrow) {
@@ -280,38 +268,27 @@ void run(const Settings& settings) {
            {"left_out", json_left_out},
            {"preemptions_a_second", a_second},
            {"results", figures}});
-  if (a_second > kQuiet)
-    throw std::runtime_error(fmt::format(
-        "other programs ran: the system took the CPU away {:.0f} times a second, expected "
-        "at most {} (a quiet machine); measure again",
-        a_second, kQuiet));
+  check_quiet(a_second);
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"Compares limpid with other libraries."};
-  bench::Settings settings;
-  app.add_option("--rounds", settings.rounds, "Turns of each library in each case")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--milliseconds", settings.milliseconds, "Length of a turn")
-      ->check(CLI::Range(1.0, 10000.0));
-  app.add_flag("--quick", settings.quick, "3 rounds of 25 ms, without the largest cases");
-  app.add_option("--only", settings.only,
-                 "Only cases whose name contains this, such as 'Training' or 'b32 t1'");
-  app.add_option("--threads", settings.threads, "Numbers of threads: 1 and 2")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--out", settings.out, "Write compare.md and compare.json into this folder");
-  CLI11_PARSE(app, argc, argv);
-  if (settings.quick) {
-    settings.rounds = 3;
-    settings.milliseconds = 25;
-  }
-  try {
-    bench::run(settings);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "limpid_bench: {}\n", e.what());
-    return 1;
-  }
+  bench::Arguments arguments("Compares limpid with other libraries.");
+  bench::Settings s;
+  arguments.option("rounds", s.rounds, 1, 1000, "Turns of each library in each case");
+  arguments.option("milliseconds", s.milliseconds, 1, 1e4, "Length of a turn");
+  arguments.flag("quick", s.quick, "3 rounds of 25 ms, without the largest cases");
+  arguments.option("only", s.only,
+                   "Only cases whose name contains this, such as 'Training' or 'b32 t1'");
+  arguments.option("threads", s.threads, 1, 64, "Numbers of threads: 1 and 2");
+  arguments.option("out", s.out, "Write compare.md and compare.json into this folder");
+  return arguments.run(argc, argv, [&] {
+    if (s.quick) {
+      s.rounds = 3;
+      s.milliseconds = 25;
+    }
+    bench::run(s);
+  });
 }

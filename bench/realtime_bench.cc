@@ -5,11 +5,11 @@
 #include <sched.h>
 #include <sys/mman.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <functional>
 
+#include "bench/arguments.h"
 #include "bench/prepared.h"
 #include "bench/report.h"
 
@@ -72,18 +72,12 @@ void run(std::size_t calls, const std::filesystem::path& out) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"The worst-case time of a call of a small network."};
-  std::size_t calls = 1000000;
+  bench::Arguments arguments("The worst-case time of a call of a small network.");
+  std::int64_t calls = 1000000;
+  bool quick = false;
   std::filesystem::path out;
-  app.add_option("--calls", calls, "How many")->check(CLI::Range(1000, 1000000000));
-  app.add_flag_function(
-      "--quick", [](std::int64_t) {}, "The same: it takes two seconds");
-  app.add_option("--out", out, "Write realtime.md and realtime.json into this folder");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    bench::run(calls, out);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "realtime_bench: {}\n", e.what());
-    return 1;
-  }
+  arguments.option("calls", calls, 1000, 1000000000, "How many");
+  arguments.flag("quick", quick, "The same: it takes two seconds");
+  arguments.option("out", out, "Write realtime.md and realtime.json into this folder");
+  return arguments.run(argc, argv, [&] { bench::run(static_cast<std::size_t>(calls), out); });
 }

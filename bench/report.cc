@@ -36,11 +36,13 @@ std::string Ratio::text() const {
                      uncertainty < 0.005 ? "" : fmt::format(" ± {:.2f}", uncertainty));
 }
 
-// The standard error of a median is that of a normal distribution with these quartiles.
+// The standard error of a median is that of a normal distribution with these quartiles. One round
+// says nothing of it.
 Ratio ratio_of(const std::vector<double>& peer, const std::vector<double>& limpid) {
   std::vector<double> ratios;
   for (std::size_t r = 0; r < std::min(peer.size(), limpid.size()); ++r)
     ratios.push_back(peer[r] / limpid[r]);
+  if (ratios.size() == 1) return {ratios[0], INFINITY};
   std::sort(ratios.begin(), ratios.end());
   const double quartiles = ratios[ratios.size() * 3 / 4] - ratios[ratios.size() / 4];
   const double error = 1.253 * quartiles / 1.349 / std::sqrt(static_cast<double>(ratios.size()));

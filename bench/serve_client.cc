@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -21,9 +20,12 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "bench/arguments.h"
 
 namespace {
 
@@ -92,7 +94,9 @@ class Clients {
  public:
   explicit Clients(const Options& options) : options_(options), epoll_(::epoll_create1(0)) {
     std::ostringstream body;
-    body << std::ifstream(options.body, std::ios::binary).rdbuf();
+    std::ifstream file(options.body, std::ios::binary);
+    if (!file) throw std::runtime_error("--body: expected a file, got \"" + options.body + "\"");
+    body << file.rdbuf();
     request_ = "POST " + options.path +
                " HTTP/1.1\r\nHost: bench\r\nContent-Length: " + std::to_string(body.str().size()) +
                "\r\n";
@@ -266,35 +270,37 @@ void print_times(const char* name, std::vector<double>& seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::Arguments arguments("Send requests to a server on this machine and time the answers.");
   Options options;
-  CLI::App app{"Send requests to a server on this machine and time the answers"};
-  app.add_option("--port", options.port);
-  app.add_option("--path", options.path);
-  app.add_option("--body", options.body, "file with the body")->required();
-  app.add_option("--header", options.headers, "Name: value");
-  app.add_option("--connections", options.connections)->check(CLI::Range(1, 20000));
-  app.add_option("--idle", options.idle, "further connections, without requests")
-      ->check(CLI::Range(0, 20000));
-  app.add_option("--seconds", options.seconds);
-  app.add_option("--warm-up", options.warm_up, "seconds before");
-  app.add_option("--rate", options.rate,
-                 "requests a second, due at fixed times; 0: as fast as they are answered");
-  app.add_option("--patience", options.patience,
-                 "seconds that a due request may wait for a connection; 0: no limit");
-  app.add_option("--within", options.within, "seconds within which an answer is in time");
-  app.add_option("--tokens", options.tokens, "each answer is a stream of this many tokens");
-  CLI11_PARSE(app, argc, argv);
-
-  Clients clients(options);
-  Tally tally = clients.run();
-  std::printf(
-      "{\"per_second\": %.1f, \"in_time\": %llu, \"unsent\": %llu, \"others\": %llu, \"lag\": %.6f",
-      static_cast<double>(tally.answered.size()) / options.seconds,
-      static_cast<unsigned long long>(tally.in_time), static_cast<unsigned long long>(tally.unsent),
-      static_cast<unsigned long long>(tally.others), tally.lag);
-  print_times("answered", tally.answered);
-  print_times("refused", tally.refused);
-  print_times("first_token", tally.first_token);
-  print_times("per_token", tally.per_token);
-  std::printf("}\n");
+  arguments.option("port", options.port, 1, 65535);
+  arguments.option("path", options.path);
+  arguments.option("body", options.body, "file with the body");
+  arguments.option("header", options.headers, "Name: value");
+  arguments.option("connections", options.connections, 1, 20000);
+  arguments.option("idle", options.idle, 0, 20000, "further connections, without requests");
+  arguments.option("seconds", options.seconds, 0.001, 1e6);
+  arguments.option("warm-up", options.warm_up, 0, 1e6, "seconds before");
+  arguments.option("rate", options.rate, 0, 1e9,
+                   "requests a second, due at fixed times; 0: as fast as they are answered");
+  arguments.option("patience", options.patience, 0, 1e9,
+                   "seconds that a due request may wait for a connection; 0: no limit");
+  arguments.option("within", options.within, 0, 1e9, "seconds within which an answer is in time");
+  arguments.option("tokens", options.tokens, 0, 1000000,
+                   "each answer is a stream of this many tokens");
+  return arguments.run(argc, argv, [&] {
+    Clients clients(options);
+    Tally tally = clients.run();
+    std::printf(
+        "{\"per_second\": %.1f, \"in_time\": %llu, \"unsent\": %llu, \"others\": %llu, \"lag\": "
+        "%.6f",
+        static_cast<double>(tally.answered.size()) / options.seconds,
+        static_cast<unsigned long long>(tally.in_time),
+        static_cast<unsigned long long>(tally.unsent),
+        static_cast<unsigned long long>(tally.others), tally.lag);
+    print_times("answered", tally.answered);
+    print_times("refused", tally.refused);
+    print_times("first_token", tally.first_token);
+    print_times("per_token", tally.per_token);
+    std::printf("}\n");
+  });
 }

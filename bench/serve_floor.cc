@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -16,6 +15,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+
+#include "bench/arguments.h"
 
 namespace {
 
@@ -73,14 +74,8 @@ bool answer(Connection& c, Clock::duration time, std::string_view ready) {
   return true;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  double microseconds = 0;
-  CLI::App app{"Answer every request with the same bytes"};
-  app.add_option("--microseconds", microseconds, "time that each request computes nothing");
-  CLI11_PARSE(app, argc, argv);
-
+// Does not return.
+void serve(double microseconds) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in at{};
   at.sin_family = AF_INET;
@@ -110,4 +105,13 @@ int main(int argc, char** argv) {
       }
     }
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Arguments arguments("Answer every request with the same bytes.");
+  double microseconds = 0;
+  arguments.option("microseconds", microseconds, 0, 1e9, "time that each request computes nothing");
+  return arguments.run(argc, argv, [&] { serve(microseconds); });
 }

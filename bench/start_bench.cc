@@ -2,11 +2,11 @@
 // inference and the memory then; and the time to compile a Function.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <functional>
 #include <string>
 
+#include "bench/arguments.h"
 #include "bench/peers.h"
 #include "bench/prepared.h"
 #include "bench/report.h"
@@ -151,16 +151,11 @@ void run(int rounds, const std::filesystem::path& out) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  CLI::App app{"Time to first inference of each library, and time to compile a Function."};
+  bench::Arguments arguments(
+      "Time to first inference of each library, and time to compile a Function.");
   bool quick = false;
   std::filesystem::path out;
-  app.add_flag("--quick", quick, "3 rounds instead of 11");
-  app.add_option("--out", out, "Write start.md and start.json into this folder");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    bench::run(quick ? 3 : 11, out);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "start_bench: {}\n", e.what());
-    return 1;
-  }
+  arguments.flag("quick", quick, "3 rounds instead of 11");
+  arguments.option("out", out, "Write start.md and start.json into this folder");
+  return arguments.run(argc, argv, [&] { bench::run(quick ? 3 : 11, out); });
 }

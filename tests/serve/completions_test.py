@@ -102,7 +102,18 @@ class CompletionsTest(served.ServeTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.models, _ = trained_models()
+        cls.models, folder = trained_models()
+        cls.shared = pathlib.Path(folder.name)
+
+    @classmethod
+    def serve_all_tests(cls, *models):
+        """A server for all tests of a class: under sanitizers a server takes a second to begin."""
+        cls.server = served.Server(*models)
+        cls.addClassCleanup(cls.end)
+
+    @classmethod
+    def end(cls):
+        assert cls.server.stop() == 0, "the server failed"
 
     def generated(self, model, prompt, tokens, seed=0, temperature=1, top_k=0, top_p=1):
         """The text that `limpid generate` writes after the prompt."""
@@ -127,9 +138,12 @@ class CompletionsTest(served.ServeTest):
 
 
 class Answers(CompletionsTest):
-    def setUp(self):
-        super().setUp()
-        self.server = self.serve(*self.models.values(), self.model)
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        net = cls.shared / "net.safetensors"
+        net.write_bytes(tool.model_bytes(*tool.REAL))
+        cls.serve_all_tests(*cls.models.values(), net)
 
     def test_are_those_of_generate(self):
         for model in self.models:
@@ -166,6 +180,12 @@ class Answers(CompletionsTest):
         self.assertEqual(self.server.post(PATH, asked).json()["usage"]["completion_tokens"], 16)
         server = self.serve(self.models["gpt"], "--max-tokens", "5")
         self.assertEqual(server.post(PATH, asked).json()["usage"]["completion_tokens"], 5)
+
+    def test_are_at_most_as_many_as_the_server_allows(self):
+        server = self.serve(self.models["gpt"], "--max-completions", "2")
+        asked = {"model": "gpt", "prompt": "the", "max_tokens": 1}
+        self.assertEqual(len(server.post(PATH, {**asked, "n": 2}).json()["choices"]), 2)
+        self.refused(server.post(PATH, {**asked, "n": 3}), 400, "n:")
 
     def test_receipts_are_of_all_prompts_and_texts(self):
         def hashes(prompt, n):
@@ -371,8 +391,11 @@ class Answers(CompletionsTest):
                 (400, "presence_penalty: not supported: expected 0, got 1.5", {"presence_penalty": 1.5}),
                 (400, "repetition_penalty", {"repetition_penalty": 0}), (400, "min_p", {"min_p": 0.1}), (400, "temperature", {"temperature": -1}),
                 (400, "temperature", {"temperature": "hot"}), (400, "top_p", {"top_p": 0}), (400, "top_p", {"top_p": 1.5}),
-                (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}), (413, "texts", {"prompt": ["a"] * 65, "n": 2}),
-                (400, "max_tokens", {"max_tokens": 64}), (400, "max_tokens", {"max_tokens": -1}), (400, "prompt", {"prompt": "the " * 30}),
+                (400, "top_p: expected a number above 0 and at most 1, got 1.5", {"top_p": 1.5, "temperature": 0.5}),
+                (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}),
+                (413, "expected at most 128 texts, got 65 prompts of 2 texts each", {"prompt": ["a"] * 65, "n": 2}),
+                (400, "max_tokens: expected at most 57 tokens, as the prompt takes 7 of the context of 64, got 58", {"max_tokens": 58}),
+                (400, "max_tokens", {"max_tokens": -1}), (400, "prompt: expected at most 64 tokens, the context, got 120", {"prompt": "the " * 30}),
                 (400, "the prompt takes 40", {"prompt": ["the " * 10, "the"], "max_tokens": 30}),
                 (400, "prompt", {"prompt": []}), (400, "prompt", {"prompt": [[]]}), (400, "prompt", {"prompt": {"a": 1}}),
                 (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}), (400, "stop", {"stop": "a" * 1025}),
@@ -393,6 +416,17 @@ class Answers(CompletionsTest):
                                                  "best_of": 1, "suffix": None, "repetition_penalty": 1.0, "min_p": 0.0,
                                                  "ignore_eos": False, "max_tokens": 1}).status, 200)
 
+    def test_parameters_of_other_servers_are_taken_where_they_change_nothing(self):
+        nothing = {"best_of": [1], "suffix": [""], "presence_penalty": [0], "frequency_penalty": [0, 0.0], "repetition_penalty": [1],
+                   "logit_bias": [{}], "min_p": [0], "ignore_eos": [False], "tools": [[]], "tool_choice": ["none", "auto"],
+                   "parallel_tool_calls": [True, False], "functions": [[]], "function_call": ["none", "auto"],
+                   "response_format": [{"type": "text"}], "modalities": [["text"]], "store": [False], "service_tier": ["auto", "default"]}
+        asked = {"model": "gpt", "prompt": "the", "max_tokens": 0}
+        for name, values in nothing.items():
+            for value in values:
+                self.assertEqual(self.server.post(PATH, {**asked, name: value}).status, 200, (name, value))
+            self.refused(self.server.post(PATH, {**asked, name: "other"}), 400, f"{name}: not supported: expected ")
+
     def test_errors_have_openais_kinds(self):
         def kind(answer):
             return answer.status, answer.json()["error"]["type"], answer.json()["error"]["code"]
@@ -410,13 +444,14 @@ class Answers(CompletionsTest):
         self.assertLess(abs(time.time() - answer["created"]), 600)
 
     def test_are_counted(self):
-        self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
+        server = self.serve(self.models["gpt"])
+        server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5, "n": 2, "seed": 1})
         # A text and a request are counted when they have ended, which may be after their answer came.
-        self.until_metric(self.server, 'limpid_texts{model="gpt"} 0')
-        self.until_metric(self.server, 'limpid_requests_total{model="gpt",code="200"} 1')
-        self.refused(self.server.post(PATH, {"model": "gpt", "n": 0}), 400)
-        self.until_metric(self.server, 'limpid_requests_total{model="gpt",code="400"} 1')
-        text = self.server.get("/metrics").body.decode()
+        self.until_metric(server, 'limpid_texts{model="gpt"} 0')
+        self.until_metric(server, 'limpid_requests_total{model="gpt",code="200"} 1')
+        self.refused(server.post(PATH, {"model": "gpt", "n": 0}), 400)
+        self.until_metric(server, 'limpid_requests_total{model="gpt",code="400"} 1')
+        text = server.get("/metrics").body.decode()
         for line in ('limpid_prompt_tokens_total{model="gpt"} 14', 'limpid_tokens_total{model="gpt"} 10',
                      'limpid_first_token_seconds_count{model="gpt"} 2',
                      'limpid_token_seconds_count{model="gpt"} 2'):
@@ -428,9 +463,10 @@ class Answers(CompletionsTest):
 
     def test_times_add_up(self):
         tokens = 3000
-        self.server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": tokens})
-        self.until_metric(self.server, 'limpid_requests_total{model="charlm",code="200"} 1')
-        request, compute, first, token = (self.seconds(self.server, name) for name in ("request", "compute", "first_token", "token"))
+        server = self.serve(self.models["charlm"])
+        server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": tokens})
+        self.until_metric(server, 'limpid_requests_total{model="charlm",code="200"} 1')
+        request, compute, first, token = (self.seconds(server, name) for name in ("request", "compute", "first_token", "token"))
         further = token * (tokens - 1) * 0.999  # rounded
         self.assertGreater(further, 0)
         self.assertLess(first + further, request)
@@ -640,15 +676,16 @@ class Law(CompletionsTest):
 
 
 class Chats(CompletionsTest):
-    def setUp(self):
-        super().setUp()
-        self.model = chat_folder(self.folder / "chat")
-        self.server = self.serve(self.model)
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.chat = chat_folder(cls.shared / "chat")
+        cls.serve_all_tests(cls.chat)
 
     def tokens_of(self, text):
         """Those of the vocabulary, of a text without marks."""
         answer = self.server.post(PATH, {"model": "chat", "prompt": text, "max_tokens": 0, "echo": True, "logprobs": 0}).json()
-        vocabulary = json.loads((self.model / "vocab.json").read_text())
+        vocabulary = json.loads((self.chat / "vocab.json").read_text())
         return [vocabulary[token.replace(" ", "\u0120").replace("\n", "\u010a")]
                 for token in answer["choices"][0]["logprobs"]["tokens"]]
 
@@ -759,6 +796,7 @@ class Chats(CompletionsTest):
                 self.refused(self.ask(**asked), status, part)
         neutral = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "response_format": {"type": "text"},
                    "modalities": ["text"], "store": False, "service_tier": "default", "metadata": {"a": "b"},
+                   "safety_identifier": "u", "prompt_cache_key": "k",
                    "repetition_penalty": 1, "functions": None}
         self.assertEqual(self.ask(logprobs=False, max_tokens=1, **neutral).status, 200)
         named = [{**MESSAGES[1], "name": "Ada"}]
@@ -780,10 +818,15 @@ class Chats(CompletionsTest):
 class Receipts(CompletionsTest):
     """What `limpid receipt` says of texts: it writes them again."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        (cls.shared / "receipts").mkdir()
+        cls.chat = chat_folder(cls.shared / "receipts/chat")
+        cls.serve_all_tests(cls.models["gpt"], cls.chat)
+
     def setUp(self):
         super().setUp()
-        self.model = chat_folder(self.folder / "chat")
-        self.server = self.serve(self.models["gpt"], self.model)
         self.request, self.answer = self.folder / "request", self.folder / "answer"
 
     def ask(self, path, **asked):
@@ -795,7 +838,7 @@ class Receipts(CompletionsTest):
 
     def test_yes(self):
         for model, path, asked in ((self.models["gpt"], PATH, {"model": "gpt", "prompt": ["the cat", "a"], "n": 2, "seed": 4}),
-                                   (self.model, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2, "logprobs": True, "top_logprobs": 2})):
+                                   (self.chat, CHAT, {"model": "chat", "messages": MESSAGES, "seed": 4, "n": 2, "logprobs": True, "top_logprobs": 2})):
             with self.subTest(path=path):
                 receipt = self.ask(path, **asked)
                 for more in ({}, {"stream": True}):
@@ -837,12 +880,12 @@ class Receipts(CompletionsTest):
         body = json.loads(self.answer.read_text())
         body["choices"][0]["logprobs"]["content"][0]["logprob"] -= 1e-6
         self.answer.write_text(json.dumps(body))
-        self.assertIn("no: logprobs of text 0", self.error(1, "receipt", self.model, "--request", self.request, "--answer", self.answer))
+        self.assertIn("no: logprobs of text 0", self.error(1, "receipt", self.chat, "--request", self.request, "--answer", self.answer))
         self.request.write_text(json.dumps({"model": "gpt", "prompt": "the cat", "seed": 5, "max_tokens": 8}))
         self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", receipt))
         self.request.write_text(json.dumps({"model": "gpt", "prompt": "the dog", "seed": 4, "max_tokens": 8}))
         self.assertIn("no: the receipt's input", self.error(1, *options, "--receipt", receipt))
-        self.error(1, "receipt", self.model, "--request", self.request, "--receipt", receipt)
+        self.error(1, "receipt", self.chat, "--request", self.request, "--receipt", receipt)
 
 
 if __name__ == "__main__":
