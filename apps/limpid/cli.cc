@@ -111,7 +111,7 @@ OptionFacts facts_of(const CLI::Option& option) {
                     .value = {},
                     .help = option.get_description(),
                     .required = option.get_required(),
-                    .repeated = option.get_positional() && option.get_expected_max() > 1,
+                    .repeated = option.get_positional() && option.get_allow_extra_args(),
                     .needs = names_of(option.get_needs()),
                     .excludes = names_of(option.get_excludes())};
   if (option.get_positional()) {
@@ -186,12 +186,12 @@ constexpr std::string_view kPathTypes[] = {"FILE", "RUN", "PATH", "DIR"};
 // Checks
 // ---------------------------------------------------------------------------------------------
 
-Check positive(bool or_zero) {
-  const auto fits = [or_zero](const std::string& text) {
+Check not_negative() {
+  const auto fits = [](const std::string& text) {
     const std::optional<double> number = number_from<double>(text);
-    return number && (*number > 0 || (or_zero && *number == 0));
+    return number && *number >= 0;
   };
-  return {fits, or_zero ? "a number of 0 or more" : "a positive number"};
+  return {fits, "a number of 0 or more"};
 }
 
 Check share() {
@@ -360,7 +360,8 @@ Option Command::flag(const std::string& name, std::function<void(bool)> set,
   return Option(app_->add_flag_function(
                         fmt::format("{},!--no-{}", name, name.substr(2)),
                         [set = std::move(set)](std::int64_t times) { set(times > 0); }, help)
-                    ->disable_flag_override());
+                    ->disable_flag_override()
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
 }
 
 Option Command::at(const std::string& name) { return Option(app_->get_option(name)); }

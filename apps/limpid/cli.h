@@ -29,7 +29,7 @@ struct Check {
   std::function<bool(const std::string& text)> fits;
   std::string expected;
 };
-Check positive(bool or_zero = false);
+Check not_negative();
 Check share();  // above 0 and at most 1
 Check number_within(double low, double high);
 Check within(std::int64_t low, std::int64_t high);

@@ -79,7 +79,7 @@ void add_generate(Command& app) {
   command
       .option("--temperature", options->generate.sampling.temperature,
               "Divides the logits before softmax; 0: always the most probable token")
-      .check(positive(true))
+      .check(not_negative())
       .type("T");
   command
       .option("--top-k", options->generate.sampling.top_k,

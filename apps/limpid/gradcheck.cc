@@ -74,7 +74,7 @@ void add_gradcheck(Command& app) {
       .option("--samples", options->check.samples, "Number of elements to check in a larger tensor")
       .check(within(1, std::int64_t{1} << 31));
   command.option("--tolerance", options->check.tolerance, "Largest relative error allowed")
-      .check(positive(true));
+      .check(not_negative());
   command.option("--seed", options->seed, "Random seed of the example and the elements");
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { gradcheck_model(*options); });

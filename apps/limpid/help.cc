@@ -61,7 +61,8 @@ std::string synopsis(const CommandFacts& command, const std::vector<std::string>
   text += " [\\fIOPTIONS\\fR]";
   for (const OptionFacts& option : command.options)
     if (option.is_argument()) {
-      const std::string name = "\\fI" + troff(option.names.front()) + "\\fR";
+      const std::string name =
+          "\\fI" + troff(option.names.front()) + "\\fR" + (option.repeated ? "..." : "");
       text += option.required ? " " + name : " [" + name + "]";
     }
   return text;

@@ -126,11 +126,11 @@ void add_receipt(Command& app) {
   command
       .option("--request-json", options->request_json,
               "Bytes of JSON at the start of the request, if tensors followed")
-      .check(positive(true));
+      .check(not_negative());
   command
       .option("--answer-json", options->answer_json,
               "Bytes of JSON at the start of the answer, if tensors followed")
-      .check(positive(true));
+      .check(not_negative());
   add_threads_option(command, options->threads);
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { check(*options); });

@@ -98,7 +98,7 @@ void add_view(Command& app) {
       .path("PATH");
   command.option("--data", options->data, "Data set that the page may show, once for each")
       .type("SPEC");
-  command.option("--runs", options->runs, "Folder where the page may start runs").path("FOLDER");
+  command.option("--runs", options->runs, "Folder where the page may start runs").path("DIR");
   command.option("--port", options->port, "Port to listen on; 0: a free one")
       .check(within(0, 65535));
   command.flag("--no-open", options->no_open, "Open no browser");

@@ -197,8 +197,7 @@ class Source {
             ? y.labels(kMaxArrayClasses,
                        fmt::format("expected labels 0 to {}", kMaxArrayClasses - 1))
             : y.labels(classes, fmt::format("the training set has labels 0 to {}", classes - 1));
-    const auto labels = data.targets.values<std::int32_t>();
-    data.classes = classes == 0 ? classes_seen(labels, y) : classes;
+    if (classes == 0) data.classes = classes_seen(data.targets.values<std::int32_t>(), y);
   }
 
   // At least two. One large label does not imply thousands of classes, which would cost memory and

@@ -18,7 +18,6 @@ using Sequence = TemplateSequence::Kind;
 
 constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::size_t kMostMade = std::size_t{64} << 20;
-constexpr std::size_t kMostMembers = 1024;  // of a dictionary that a template makes
 constexpr std::int64_t kMostIndent = 16;
 constexpr std::size_t kMostSliced = std::size_t{4} << 20;  // bytes of a text
 
@@ -205,8 +204,6 @@ TemplateValue TemplateOperations::dictionary(const TemplateNode& node,
     made.depth = std::max(made.depth, depth_of(pairs[i + 1]) + 1);
     made.members.set(*key, std::move(pairs[i + 1]));
   }
-  if (made.members.all.size() > kMostMembers)
-    work_.refuse_construct(node, "a dictionary this large");
   if (made.depth > kDeepestValue) work_.refuse_construct(node, "a dictionary nested this deeply");
   return made;
 }

@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "limpid/core/error.h"
@@ -27,6 +30,9 @@ namespace fs = std::filesystem;
 
 // One system call moves at most this much: Linux stops at 2 GiB, others before.
 constexpr std::size_t kChunk = std::size_t{1} << 30;
+
+// What the names of temporary files begin and end with; between them is the number of the process.
+constexpr std::string_view kTemporary = ".limpid-", kTemporaryEnd = ".tmp";
 
 std::string message_of(std::string_view verb, const fs::path& path, std::string_view reason) {
   return fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason);
@@ -94,7 +100,8 @@ void write_all(int file, const fs::path& path, std::span<const std::byte> bytes)
 // container all have the same number, and one that was killed leaves its file.
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<std::uint64_t> counter{0};
-  return path.parent_path() / fmt::format(".limpid-{}-{}.tmp", ::getpid(), counter++);
+  return path.parent_path() /
+         fmt::format("{}{}-{}{}", kTemporary, ::getpid(), counter++, kTemporaryEnd);
 }
 
 // Removes the file unless it was moved to its final name.
@@ -230,6 +237,15 @@ Tensor read_or_map_file(const fs::path& path, std::uint64_t limit) {
   std::error_code error;  // of a file that cannot be read, either
   const std::uintmax_t size = fs::file_size(path, error);
   return !error && size >= kMapped ? map_file(path, limit) : read_file(path, limit);
+}
+
+bool is_left_behind(std::string_view name) {
+  if (!name.starts_with(kTemporary) || !name.ends_with(kTemporaryEnd)) return false;
+  name.remove_prefix(kTemporary.size());
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  if (error != std::errc{} || *end != '-' || process <= 0 || process == ::getpid()) return true;
+  return ::kill(process, 0) != 0 && errno != EPERM;
 }
 
 AppendFile::AppendFile(fs::path path)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "limpid/core/tensor.h"
 
@@ -33,6 +34,10 @@ Tensor read_or_map_file(const std::filesystem::path& path, std::uint64_t limit);
 // removed.
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> parts);
+
+// Whether this is the name of a temporary file of write_file_atomically that nobody writes any
+// more: of a process that has ended, or of an earlier one with this process's number.
+bool is_left_behind(std::string_view name);
 
 // A file to append to.
 class AppendFile {

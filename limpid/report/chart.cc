@@ -41,7 +41,7 @@ bool shown(const Chart& chart, const Point& p) {
 }
 
 // "0.05", "1e-05", "12,000" without a comma: short, as ticks are.
-std::string tick_text(double v) { return fmt::format("{:.6g}", v == 0 ? 0.0 : v); }
+std::string tick_text(double v) { return fmt::format("{:.6g}", v); }
 
 // A scale from numbers to positions on the page.
 struct Axis {

@@ -12,6 +12,7 @@
 #include "limpid/data/load_data.h"
 #include "limpid/nn/activation.h"
 #include "limpid/optim/optimizer.h"
+#include "limpid/train/cut.h"
 
 namespace limpid::train::detail {
 
@@ -179,6 +180,19 @@ double mean(std::span<const double> values) {
 }
 
 bool ended(const RunLog& log) { return log.end && log.end->reason != kInterrupted; }
+
+std::size_t whole_epochs(const RunLog& log) {
+  constexpr double kMost = 1 << 24;  // of both keys
+  const double batch = number_at(log, "batch", 0), accumulate = number_at(log, "accumulate", 1);
+  const auto known = [](double number) { return number >= 1 && number <= kMost; };
+  if (log.run.data.train < 1 || !known(batch) || !known(accumulate)) return log.epochs.size();
+  const Cut cut{log.run.data.train, static_cast<std::int64_t>(batch),
+                static_cast<std::int64_t>(accumulate)};
+  const std::int64_t each = cut.updates_an_epoch();
+  return static_cast<std::size_t>(
+      std::count_if(log.epochs.begin(), log.epochs.end(),
+                    [&](const EpochEvent& epoch) { return epoch.step % each == 0; }));
+}
 
 double loss_of(const Numbers& numbers) {
   const double* loss = numbers.find("loss");

@@ -118,7 +118,7 @@ double best_watched_loss(const RunLog& log) {
 std::optional<Finding> no_better_than_chance(const RunLog& log, const Thresholds& t) {
   constexpr std::size_t kFewestEpochs = 3;
   const double constant = loss_of_constant(log), best = best_watched_loss(log);
-  if (log.epochs.size() < kFewestEpochs || !(best > (1 - t["chance_gain"]) * constant) ||
+  if (whole_epochs(log) < kFewestEpochs || !(best > (1 - t["chance_gain"]) * constant) ||
       !(last_training_loss(log) < (1 - t["chance_learnt"]) * constant))
     return {};
   return finding(

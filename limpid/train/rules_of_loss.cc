@@ -20,7 +20,7 @@ constexpr std::size_t kWindow = 5;  // steps, at least
 
 Levels levels_of(const RunLog& log) {
   Levels levels;
-  if (log.epochs.size() >= kFewEpochs) {
+  if (whole_epochs(log) >= kFewEpochs) {
     levels.by_epoch = true;
     for (const EpochEvent& e : log.epochs) levels.losses.push_back(loss_of(e.train));
     return levels;

@@ -50,7 +50,7 @@ std::optional<Finding> overfitting(const RunLog& log, const Thresholds& t) {
 bool learnt_little(const RunLog& log) {
   constexpr std::size_t kFewestEpochs = 3;
   constexpr double kLittle = 0.5;
-  if (!ended(log) && log.epochs.size() < kFewestEpochs) return false;
+  if (!ended(log) && whole_epochs(log) < kFewestEpochs) return false;
   return last_training_loss(log) > kLittle * std::fmin(initial_loss(log), loss_of_constant(log));
 }
 

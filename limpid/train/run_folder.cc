@@ -1,12 +1,8 @@
 #include "limpid/train/run_folder.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <charconv>
-#include <csignal>
 #include <fstream>
 #include <span>
 #include <system_error>
@@ -24,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTemporary = ".limpid-";
 constexpr std::uint64_t kMostText = std::uint64_t{1} << 28;
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
@@ -70,16 +65,6 @@ std::optional<RunEvent> start_in(const fs::path& log) {
   } catch (const Error&) {  // it was cut when the process ended
   }
   return {};
-}
-
-// Whether a temporary file, named as write_file_atomically names them, is one of another process
-// that is alive: `limpid report` may write into the folder, too.
-bool is_being_written(std::string_view name) {
-  const std::string_view rest = name.substr(kTemporary.size());
-  pid_t process = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), process);
-  if (error != std::errc{} || *end != '-' || process <= 0 || process == ::getpid()) return false;
-  return ::kill(process, 0) == 0 || errno == EPERM;
 }
 
 }  // namespace
@@ -142,13 +127,11 @@ void RunFolder::begin(const TrainConfig& chosen) const {
   write_config(chosen);
 }
 
+// `limpid report` may be writing into the folder.
 void RunFolder::tidy() const {
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kTemporary) && name.ends_with(".tmp") && !is_being_written(name))
-      fs::remove(entry.path(), ignored);
-  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored))
+    if (is_left_behind(entry.path().filename().string())) fs::remove(entry.path(), ignored);
 }
 
 fs::path log_path(const fs::path& run) {

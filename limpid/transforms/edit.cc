@@ -214,8 +214,7 @@ Edit parse_edit(std::string_view text) {
   const bool compound = before == '*' || before == '+';
   const std::string_view right = stripped(text.substr(equals + 1));
   Edit edit;
-  if (right.empty() || !read_place(stripped(text.substr(0, equals - compound)), edit))
-    throw_no_edit(text);
+  if (!read_place(stripped(text.substr(0, equals - compound)), edit)) throw_no_edit(text);
   if (before == '+' && read_noise(right, edit)) return edit;
   const auto number = whole_number<double>(right);
   if (!number) throw_no_edit(text);

@@ -207,14 +207,9 @@ class Playground::Game {
     const train::TestResult train = evaluate(train_, setup_.data.train, params);
     played.loss = train.metrics.at("loss");
     if (const double* a = train.metrics.find("accuracy")) played.accuracy = *a;
-    const Dataset& other = setup_.data.test.size() > 0 ? setup_.data.test : setup_.data.validation;
-    if (other.size() > 0) {
-      const train::TestResult test = evaluate(test_, other, params);
-      played.test_loss = test.metrics.at("loss");
-      if (const double* a = test.metrics.find("accuracy")) played.test_accuracy = *a;
-    } else {
-      played.test_loss = played.loss;
-    }
+    const train::TestResult test = evaluate(test_, setup_.data.test, params);
+    played.test_loss = test.metrics.at("loss");
+    if (const double* a = test.metrics.find("accuracy")) played.test_accuracy = *a;
     played.step = step();
     played.state = state();
     played.finite = trainer_->ending() != train::Ending::kNonFinite;
@@ -403,11 +398,10 @@ PlayPoints Playground::points(const PlayConfig& config) {
   check_play(config);
   const Game game(config);
   const Split& data = game.setup().data;
-  const Dataset& test = data.test.size() > 0 ? data.test : data.validation;
   return {data.train.inputs,
           data.train.targets,
-          test.size() > 0 ? test.inputs : data.train.inputs.rows(0, 0),
-          test.size() > 0 ? test.targets : data.train.targets.rows(0, 0),
+          data.test.inputs,
+          data.test.targets,
           data.train.has_classes() ? data.train.classes : 0,
           data.train.feature_names,
           data.train.class_names};

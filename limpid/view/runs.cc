@@ -688,9 +688,7 @@ void Runs::act(std::string_view id, Action action) {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("run {} is not training here", e.id));
     e.paused = action == Action::kPause;
     e.stop = true;
-    const bool paused = e.paused;
     e.join();
-    e.paused = paused;
     return;
   }
   if (e.running)

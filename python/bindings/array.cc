@@ -418,7 +418,6 @@ Dtype dtype_from(py::handle object) {
     if (const std::optional<Dtype> dtype = dtype_from_name(text)) return *dtype;
     if (text == "bfloat16") return Dtype::kBf16;
   }
-  if (py::isinstance<Dtype>(object)) return py::cast<Dtype>(object);
   if (PyUnicode_Check(object.ptr()) || PyType_Check(object.ptr()) || has(object, "newbyteorder")) {
     py::object descriptor;
     try {
@@ -438,18 +437,23 @@ Dtype dtype_from(py::handle object) {
       py::repr(object).cast<std::string>());
 }
 
+std::int64_t integer_from(py::handle object) {
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(object.ptr()));
+  if (!index) throw py::error_already_set();
+  const long long value = PyLong_AsLongLong(index.ptr());
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return value;
+}
+
 Shape shape_from(py::handle object) {
   std::vector<std::int64_t> dims;
   if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr())) {
-    dims.push_back(py::cast<std::int64_t>(object));
+    dims.push_back(integer_from(object));
   } else {
     if (!PySequence_Check(object.ptr()) || PyUnicode_Check(object.ptr()))
       throw_type("shape: expected a tuple of integers, not " + type_name(object));
-    for (const py::handle n : py::reinterpret_borrow<py::object>(object)) {
-      const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(n.ptr()));
-      if (!index) throw py::error_already_set();
-      dims.push_back(py::cast<std::int64_t>(index));
-    }
+    for (const py::handle n : py::reinterpret_borrow<py::object>(object))
+      dims.push_back(integer_from(n));
   }
   return Shape(std::span<const std::int64_t>(dims));
 }

@@ -76,6 +76,8 @@ Tensor constant_of(const Leaf& leaf);
 py::object numpy_dtype(Dtype dtype);
 // From a name of Limpid's or NumPy's, a NumPy dtype or type. Throws TypeError.
 Dtype dtype_from(py::handle object);
+// Throws TypeError for what is no integer of Python's or NumPy's, OverflowError beyond 64 bits.
+std::int64_t integer_from(py::handle object);
 Shape shape_from(py::handle object);
 py::tuple shape_tuple(const Shape& shape);
 

@@ -17,7 +17,6 @@
 #include "limpid/data/prompt.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/formats/csv.h"
-#include "limpid/formats/idx.h"
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/inspect/gradcheck.h"
@@ -142,7 +141,13 @@ void add_models(py::module_& m) {
                        const std::string& config, const std::string& note) {
              Model model{function_of(function, "Model"), params_from(params, "params"), config,
                          note};
-             check_model(model);
+             try {
+               check_model(model);
+             } catch (const Error& e) {
+               // It says this of a file, and here is none.
+               if (e.code() != ErrorCode::kFormat) throw;
+               throw Error(ErrorCode::kInvalidArgument, std::string("Model: ") + e.what());
+             }
              return std::make_unique<ModelObject>(std::move(model));
            }),
            py::arg("function"), py::arg("params"), py::arg("config") = "", py::arg("note") = "")
@@ -238,10 +243,6 @@ void add_files(py::module_& m) {
   m.def("load_npz", [](const py::object& path) {
     const std::string from = path_from(path);
     return to_python(unlocked([&] { return load_npz(from); }));
-  });
-  m.def("load_idx", [](const py::object& path) {
-    const std::string from = path_from(path);
-    return to_python(unlocked([&] { return load_idx(from); }));
   });
   m.def("save_npy", [](const py::object& path, const py::object& array) {
     const std::string to = path_from(path);

@@ -279,11 +279,9 @@ void add_functions(py::module_& m) {
           "64-bit FNV-1a of the text, 16 digits.")
       .def(
           "text",
-          [](const FunctionObject& f, const py::object& max_elements) {
-            return max_elements.is_none()
-                       ? to_text(f.function)
-                       : to_text(f.function,
-                                 {.max_elements = py::cast<std::int64_t>(max_elements)});
+          [](const FunctionObject& f, std::optional<std::int64_t> max_elements) {
+            return max_elements ? to_text(f.function, {.max_elements = *max_elements})
+                                : to_text(f.function);
           },
           py::arg("max_elements") = py::none(),
           "The text; with `max_elements` larger constants are left out, and it does not parse.")
@@ -400,17 +398,11 @@ void add_functions(py::module_& m) {
     const Wrt by = wrt_from(f, wrt);
     return to_python(unlocked([&] { return jvp(f, by); }));
   });
-  m.def("positions", [](const py::object& function, const py::object& wrt) {
-    const Function& f = function_of(function, "positions");
-    const Wrt by = wrt_from(f, wrt);
-    return by.positions_in(f);
-  });
   m.def("vmap", [](const py::object& function, const py::sequence& axes, std::int64_t size) {
     const Function& f = function_of(function, "vmap");
     std::vector<std::optional<std::int64_t>> in_axes;
     for (const py::object& axis : items_of(axes))
-      in_axes.push_back(axis.is_none() ? std::nullopt
-                                       : std::optional(py::cast<std::int64_t>(axis)));
+      in_axes.push_back(axis.is_none() ? std::nullopt : std::optional(integer_from(axis)));
     return to_python(unlocked([&] { return vmap(f, in_axes, size); }));
   });
   m.def("bind", [](const py::object& function, const py::object& values) {

@@ -144,7 +144,6 @@ void add_inits(py::module_& m) {
     return nn::init_from_name(name, number);
   });
   m.def("depth_scaled_normal", &nn::depth_scaled_normal);
-  m.def("init_names", &nn::init_names);
 }
 
 }  // namespace
@@ -361,7 +360,6 @@ void add_optimizers(py::module_& m) {
     return optim::Schedule{optim::schedule_from_name(kind), rate, steps, warmup, every, factor}.at(
         step);
   });
-  m.def("schedule_names", &optim::schedule_names);
   m.def("clip",
         [](const std::string& how, const py::object& gradients, double limit) -> py::object {
           Builder& b = written();

@@ -209,7 +209,7 @@ class Arguments {
         continue;
       }
       values[i] = value(o);
-      if (kinds[i] == 'N' && !like) like = values[i];
+      if (kinds[i] == 'N') like = values[i];
     }
     for (const std::size_t i : numbers) {
       PyObject* const o = arguments[i];
@@ -429,11 +429,7 @@ std::int64_t Given::i(std::size_t i) const {
   if (python::is_value(arguments_[i]))
     throw_type(std::string(where_) +
                ": a size or an axis is an integer that is known while code is traced, not a Value");
-  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(arguments_[i]));
-  if (!index) throw py::error_already_set();
-  const long long value = PyLong_AsLongLong(index.ptr());
-  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
-  return value;
+  return integer_from(arguments_[i]);
 }
 std::optional<std::int64_t> Given::maybe_i(std::size_t i) const {
   if (arguments_[i] == Py_None) return {};
@@ -459,13 +455,8 @@ std::vector<std::int64_t> Given::ints(std::size_t i) const {
   if (!PySequence_Check(o) || PyUnicode_Check(o) || python::is_value(o))
     throw_type(std::string(where_) + ": expected a tuple of integers, not " + type_name(o));
   std::vector<std::int64_t> all;
-  for (const py::handle part : py::reinterpret_borrow<py::object>(o)) {
-    const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(part.ptr()));
-    if (!index) throw py::error_already_set();
-    const long long value = PyLong_AsLongLong(index.ptr());
-    if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
-    all.push_back(value);
-  }
+  for (const py::handle part : py::reinterpret_borrow<py::object>(o))
+    all.push_back(integer_from(part));
   return all;
 }
 std::optional<std::vector<std::int64_t>> Given::axes(std::size_t i) const {

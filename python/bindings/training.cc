@@ -26,6 +26,23 @@ py::object from_json(const std::string& line) {
   return py::module_::import("json").attr("loads")(line);
 }
 
+Split split_from(const py::object& data) {
+  const auto refuse = [](const std::string& got) {
+    throw_type(
+        "Run: data: expected three Datasets (to train on, to validate, to test), such as "
+        "lp.data.from_arrays({'x': x, 'y': y}) gives, got " +
+        got);
+  };
+  if (!PySequence_Check(data.ptr())) refuse(type_name(data));
+  const auto parts = py::reinterpret_borrow<py::sequence>(data);
+  if (parts.size() != 3) refuse(std::to_string(parts.size()));
+  const std::vector<py::object> all = items_of(parts);
+  for (const py::object& part : all)
+    if (!py::isinstance<Dataset>(part)) refuse(type_name(part) + " among them");
+  return {py::cast<const Dataset&>(all[0]), py::cast<const Dataset&>(all[1]),
+          py::cast<const Dataset&>(all[2])};
+}
+
 // A Run that one thread uses at a time.
 class RunObject {
  public:
@@ -42,14 +59,7 @@ class RunObject {
       split = interruptible_between(
           [&](const std::function<void()>& between) { return train::load_data(chosen, between); });
     } else {
-      const py::sequence parts = data;
-      if (parts.size() != 3)
-        throw_type(
-            "Run: data: expected three Datasets (to train on, to validate, to test), such as "
-            "lp.data.from_arrays({'x': x, 'y': y}) gives, got " +
-            std::to_string(parts.size()));
-      split = Split{py::cast<const Dataset&>(parts[0]), py::cast<const Dataset&>(parts[1]),
-                    py::cast<const Dataset&>(parts[2])};
+      split = split_from(data);
     }
     const Unlocked release;
     run_ = std::make_unique<train::Run>(chosen, std::move(split), options);

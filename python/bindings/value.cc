@@ -60,10 +60,7 @@ py::object to_python(const Value& value) { return py::cast(value); }
 Builder* under_way() { return stack().empty() ? nullptr : stack().back(); }
 
 Value value_in(Builder& builder, py::handle object, const char* where) {
-  if (is_value(object)) {
-    static_cast<void>(value_of(object).builder());  // throws if its trace has ended
-    return value_of(object);
-  }
+  if (is_value(object)) return value_of(object);
   return constant(builder, constant_of(leaf_of(object, where)));
 }
 

@@ -256,8 +256,7 @@ def _reshape(self: Any, *shape: Any) -> Any:
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
-    wanted = _shape(axes)
-    return _core.transpose(self, None if wanted == () or wanted is None else wanted)
+    return _core.transpose(self, _shape(axes) if axes else None)
 
 
 def _flatten(self: Any) -> Any:

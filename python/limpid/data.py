@@ -100,6 +100,8 @@ def batches(
     keep_partial : bool
         Keep the last batch where it has fewer rows.
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(f"batches: expected a Dataset, such as lp.data.from_arrays({{'x': x, 'y': y}}).train, not {type(data).__name__}")
     return Batches(data, data._batch_rows(size, shuffle, keep_partial, key, epoch))
 
 

@@ -155,7 +155,7 @@ class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         self.n_features_in_ = X.shape[1]
-        self.n_outputs_ = max(2, len(self.classes_))
+        self.n_outputs_ = len(self.classes_)
         self._train(X, labels.astype(np.int32))
         return self
 
@@ -164,14 +164,12 @@ class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, in the order of `classes_`."""
-        # Of one class alone the network has an output more, which is no class.
-        outputs = self._outputs(X)[:, : len(self.classes_)]
-        return np.asarray(_core.softmax(outputs)).astype(np.float64)
+        return np.asarray(_core.softmax(self._outputs(X))).astype(np.float64)
 
     def predict(self, X: Any) -> Any:
         """The class of each example."""
-        outputs = self._outputs(X)[:, : len(self.classes_)]
-        return self.classes_[outputs.argmax(axis=1)]
+        best = self._outputs(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class MLPRegressor(RegressorMixin, _Mlp):  # type: ignore[misc]

@@ -27,6 +27,10 @@ class Data(tool.ToolTest):
         facts = self.document("data", "digits,count=100,split=80/20")
         self.assertEqual(facts["examples"], {"training": 80, "validation": 20, "test": 100})
         self.assertEqual(sum(c["examples"] for c in facts["classes"]), 80)
+        self.assertEqual((facts["data"], facts["task"]), ("digits", "classification"))
+        self.assertEqual((facts["input"], facts["target"]), ({"dtype": "f32", "shape": [784]}, {"dtype": "i32", "shape": []}))
+        # An empty set has no line.
+        self.assertNotIn("validation", self.output("data", "digits,count=100"))
 
     def test_shows_examples(self):
         text = self.output("data", "--show", "digits,count=100")
@@ -87,6 +91,18 @@ class Help(tool.ToolTest):
                 self.assertNotRegex(found[1], r"(?<!\\)-", "a hyphen that may be broken")
                 entries = re.sub(r"^\.TP\n|\\f[BIR]|\\&", "", found[1], flags=re.M).replace("\\-", "-").replace("\\e", "\\")
                 self.assertEqual(packed(entries), packed(wanted[1]), command)
+
+    def test_a_man_page_says_how_the_command_is_called_and_ends(self):
+        for command in ((), ("train",), ("quantize",), ("ops",), ("help",), ("lab",), ("lab", "init")):
+            page, text = self.output("help", *command, "--man"), self.output("help", *command)
+            plain = re.sub(r"\\f[BIR]", "", page).replace("\\-", "-")
+            self.assertTrue(plain.startswith(f".TH {'-'.join(('LIMPID', *command)).upper()} 1 "), plain[:60])
+            self.assertIn(f"\n.SH NAME\n{'-'.join(('limpid', *command))} - {text.splitlines()[0]}", plain)
+            self.assertEqual(re.search(r"^\.SH SYNOPSIS\n(.*)$", plain, re.M)[1], re.search("^Usage: (.*)$", text, re.M)[1])
+            self.assertIn("\n.SH EXIT STATUS\n0: success. 1: an error. 2: an invalid command line. ", page)
+            self.assertEqual(page.endswith("\n.SH SEE ALSO\n.BR limpid (1)\n"), command != (), command)
+            self.assertEqual("\n.SH NOTES\n" in page, command == ("train",), command)
+            self.assertEqual("\n.SS Train\n.TP\n\\fBdata\\fR\n" in page, command == (), command)
 
     def test_man_pages_are_good_troff(self):
         try:
@@ -179,18 +195,25 @@ class Completion(tool.ToolTest):
         for expected, *words in ((["init"], "lab", "ini"), (["--patience"], "train", "--pati"), (["--width"], "lab", "init", "--wid"),
                                  (["int8"], "quantize", "m", "--to", "i"), (["rmsprop"], "train", "--optimizer", "rms"),
                                  (["model.safetensors"], "summary", "mod"), (["model.safetensors"], "train", "--config", "mod"),
-                                 (["fish"], "completion", "fi"), (["perceptron"], "help", "perc")):
+                                 (["model.safetensors"], "train", "--resume", "mod"),
+                                 (["model.safetensors"], "help", "--man-pages", "mod"),
+                                 (["fish"], "completion", "fi"), (["perceptron"], "help", "perc"),
+                                 *([(["model.safetensors"], "view", "--runs", "mod")] if "\nServe:\n" in self.output("--help") else [])):
             self.assertEqual(completed("limpid", *words), expected, shell)
 
     def test_bash_completes_commands_options_and_values(self):
         self.propose("bash", self.by_bash)
         self.assertEqual(self.by_bash("limpid", "tra"), ["train", "trace"])
+        for words in (("limpid", "mod"), ("limpid", "lab", "mod")):
+            self.assertEqual(self.by_bash(*words), [], "a file is no command")
         self.assertEqual(self.by_bash("limpid", "quantize", "m", "--to", ""), ["bf16", "int8"])
         self.assertEqual(self.by_bash("limpid", "completion", ""), ["bash", "zsh", "fish"])
 
     def test_fish_completes_them(self):
         self.propose("fish", self.by_fish)
         self.assertEqual(sorted(self.by_fish("limpid", "tra")), ["trace", "train"])
+        for words in (("limpid", "mod"), ("limpid", "lab", "mod")):
+            self.assertEqual(self.by_fish(*words), [], "a file is no command")
         self.assertEqual(sorted(self.by_fish("limpid", "quantize", "m", "--to", "")), ["bf16", "int8"])
 
     def test_zsh_completes_them(self):

@@ -16,6 +16,8 @@ class Convert(tool.ToolTest):
         values = ("--values", "1.5,-0.7")
         self.assertRegex(self.output("convert", self.model, self.onnx), r"model.onnx: 4 tensors, input f32\[2\]\n")
         self.assertEqual(self.document("run", self.onnx, *values), self.document("run", self.model, *values))
+        self.assertEqual(self.document("convert", self.model, self.onnx),
+                         {"out": str(self.onnx), "tensors": 4, "inputs": [{"name": "x", "dtype": "f32", "shape": [2]}], "lost": []})
         back = self.folder / "back.safetensors"
         self.output("convert", self.onnx, back)
         self.assertEqual(self.document("run", back, *values), self.document("run", self.model, *values))

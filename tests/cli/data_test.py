@@ -222,7 +222,9 @@ class Described(Data):
             self.assertEqual("\nfeature " in text, columns < 65)
             self.assertIn("\nclass  training examples\na                     20\n", text)
             numbers = text.split("\nexample 0: label a\n")[1]
-            if columns != 64:  # those are drawn, 8 times 8
+            if columns == 64:  # those are drawn, 8 times 8
+                self.assertEqual([len(line) for line in numbers.splitlines()], [8] * 4)
+            else:
                 self.assertEqual(numbers, "" if columns > 64 else ", ".join(f"c{c} = 0" for c in range(columns)) + "\n")
 
     def test_a_curve_has_targets_and_no_classes(self):
@@ -233,7 +235,9 @@ class Described(Data):
         for target, x in shown:
             self.assertAlmostEqual(float(target), math.sin(float(x)), places=4)
         self.assertNotIn("class", text)
-        self.assertNotIn("classes", self.document("data", "sine,count=40"))
+        facts = self.document("data", "sine,count=40")
+        self.assertNotIn("classes", facts)
+        self.assertEqual((facts["task"], facts["target"]), ("regression", {"dtype": "f32", "shape": [1]}))
         model, _ = self.train("sine,count=40")
         self.assertRegex(self.output("trace", model, "--data", "sine,count=40"),
                          r"\Aexample 0: target -?[\d.]+\nx = -?[\d.]+\nvalue ")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import unittest
 
 import tool
@@ -61,6 +62,10 @@ class Promise(tool.ToolTest):
         self.assertRegex(lines[-1], r"^\d+ results equal the \d+ published hashes, in .* s: "
                                     r"this machine computes the same bits\.$")
         self.assertIn("exact", "".join(lines))
+        compared, published = map(int, re.match(r"(\d+) results equal the (\d+) ", lines[-1]).groups())
+        table = re.findall(r"^\| ([^|]+) \| [0-9a-f]{16} \|$", (DOCS / "hashes.md").read_text(), re.M)
+        self.assertEqual(published, len([name for name in table if not name.startswith("every float")]))
+        self.assertGreater(compared, published)
 
     def test_the_published_table_is_what_it_prints(self):
         self.assertTrue((DOCS / "hashes.md").read_text().endswith(self.output("selftest", "--print")),

@@ -36,9 +36,11 @@ class Lab(tool.ToolTest):
         document = self.document("lab", "perceptron")
         self.assertEqual([cell for cell in document["rows"][0][1:] if cell][:2], ["1", "3"])
         self.assertEqual(document["charts"][0]["series"][0]["y"][:3], [1, 3, 3])
+        self.assertTrue(text.startswith(document["about"] + "\n\ntarget "), text)
         self.assertIn("XOR: Never learnt", " ".join(document["notes"]))
         epochs = self.document("perceptron", "--target", "AND")["epochs"]
         self.assertEqual([epoch["mistakes"] for epoch in epochs], [1, 3, 3, 2, 1, 0])
+        self.assertEqual([(epoch["weight"], epoch["bias"]) for epoch in epochs[-2:]], [([2, 1], -2), ([2, 1], -2)])
         self.assertIn("XOR: Never learnt: the weights after epoch 3 equal those after epoch 2, so the epochs repeat", text)
         self.assertIn("OR: Not learnt in 2 epochs", self.output("lab", "perceptron", "--epochs", "2"))
 
@@ -53,6 +55,13 @@ class Lab(tool.ToolTest):
         other = self.output("lab", "init", "--layers", "30", "--width", "64", "--seed", "1")
         self.assertNotEqual(other, text)
         self.assertEqual(row(self.output("lab", "init", "--layers", "90", "--width", "32"), "ReLU, normal, std 1")[-1], "over")
+        # Each layer is a point, and the table has some of them.
+        document = self.document("lab", "init", "--layers", "7", "--width", "32")
+        self.assertEqual(document["columns"], ["layer", "1", "2", "4", "5", "7"])
+        points = {f"{chart['title']}, {series['name']}": series for chart in document["charts"] for series in chart["series"]}
+        for name, *cells in document["rows"]:
+            self.assertEqual(points[name]["x"], [*range(1, 8)])
+            self.assertEqual([f"{points[name]['y'][int(column) - 1]:.2g}" for column in document["columns"][1:]], cells, name)
 
     def test_activations_are_as_steep_as_they_are_said_to_be(self):
         text = self.output("lab", "activations")

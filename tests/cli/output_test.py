@@ -88,6 +88,10 @@ class Worked(tool.ToolTest):
                          ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias", "x"])
         self.assertTrue(all(row["agrees"] for row in rows), rows)
         self.assertEqual([row["checked"] for row in rows], [6, 3, 3, 1, 2])
+        self.assertEqual([row["checked"] for row in self.document("gradcheck", model, "--samples", "2")["inputs"]], [2, 2, 2, 1, 2])
+        for row, shape in zip(rows, ([3, 2], [3], [1, 3], [1], [2]), strict=True):
+            self.assertEqual(row["shape"], shape)
+            self.assertAlmostEqual(row["gradient"], row["difference"], delta=2e-5 * abs(row["gradient"]))
         self.assertEqual(self.document("gradcheck", model, "--tolerance", "0.25")["tolerance"], 0.25)
         # Each seed draws another example.
         self.assertEqual(self.document("gradcheck", model, "--seed", "0")["inputs"], rows)
@@ -143,6 +147,9 @@ class Worked(tool.ToolTest):
         self.assertEqual([summary[key] for key in ("batch", "parameters", "trainable", "statistics", "multiply_adds")],
                          [2, 13, 13, 0, 18])
         self.assertEqual([summary[key] for key in ("input_bytes", "forward_bytes", "parameter_bytes")], [16, 56, 52])
+        self.assertEqual((summary["name"], summary["inputs"]), ("mlp", [{"name": "x", "shape": [2, 2]}]))
+        self.assertEqual([[row[key] for key in ("layer", "op", "output", "parameters", "multiply_adds")] for row in summary["rows"]],
+                         [["layers.0", "linear", [2, 3], 9, 12], ["layers.0", "relu", [2, 3], 0, 0], ["layers.1", "linear", [2, 1], 4, 6]])
 
     def test_summary_of_every_op(self):
         self.assertEqual(
@@ -155,6 +162,9 @@ class Worked(tool.ToolTest):
             "total                                    13    100\n")
         ops = self.document("summary", self.model(tool.WHOLE), "--ops", "--batch", "4")["ops"]
         self.assertEqual([op["flops"] for op in ops], [0, 60, 12, 28])
+        self.assertEqual([[op[key] for key in ("value", "layer", "op", "dtype", "output", "parameters")] for op in ops],
+                         [["%x", "", "input", "f32", [4, 2], 0], ["%0", "layers.0", "linear", "f32", [4, 3], 9],
+                          ["%1", "layers.0", "relu", "f32", [4, 3], 0], ["%2", "layers.1", "linear", "f32", [4, 1], 4]])
         self.assertEqual([op["note"] for op in ops], ["", "layers.0.weight (3, 2), layers.0.bias (3)", "",
                                                       "layers.1.weight (1, 3), layers.1.bias (1)"])
 
@@ -235,6 +245,26 @@ class Types(tool.ToolTest):
                          "model    {model}\ndata     {data}  (1 input)\noutputs  {outputs}\n".format(**hashes))
         self.assertEqual(len(set(hashes.values())), 3)
 
+        # Of a data set, too.
+        model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        hashes = self.document("hash", model, "--data", "digits,count=10")
+        self.assertEqual(hashes.pop("examples"), 10)
+        self.assertEqual(self.output("hash", model, "--data", "digits,count=10"),
+                         "model    {model}\ndata     {data}  (digits, 10 examples)\noutputs  {outputs}\n".format(**hashes))
+        self.assertEqual(len(set(hashes.values())), 3)
+
+    def test_names_that_are_not_as_many_as_the_numbers_are_left_out(self):
+        """The configuration of a file may say anything."""
+        model = self.folder / "model.safetensors"
+        sizes, tensors = tool.REAL
+        for data in ({"feature_names": ["a", "b", "c"], "target_names": ["y", "z"]}, {"feature_names": ["a"], "target_names": []}):
+            config = json.dumps({"data": {"task": "regression", **data}})
+            metadata = {**tool.metadata_of(tool.mlp_text(sizes)), "limpid.config": config}
+            model.write_bytes(tool.file_of(tool.header_of(tensors, metadata), tool.data_of(tensors)))
+            self.assertEqual(self.output("run", model, "--values", "1.5,-0.7"), "logits = 1.066\n")
+            self.assertTrue(self.output("trace", model, "--values", "1.5,-0.7").startswith("value "))
+            self.assertIn("expected 2 numbers (f32[2]), got 1", self.error(2, "run", model, "--values", "1"))
+
     def test_an_input_by_name_is_traced_as_its_values_are(self):
         model = self.folder / "model.safetensors"
         model.write_bytes(tool.model_bytes(*tool.REAL))
@@ -296,6 +326,27 @@ class Training(tool.ToolTest):
         text = self.output("train", "--data", "moons,count=200", "--threads", "1", "--epochs", "1")
         self.assertRegex(text, r"\n +epoch +train loss +test loss +test accuracy ")
 
+    def test_a_run_says_what_it_trains_and_where_it_ends(self):
+        out = self.folder / "run"
+        text = self.output(*self.RUN, "--hidden", "5", "--epochs", "1", "--out", out)
+        self.assertEqual(text.splitlines()[0],
+                         "moons: 140 examples to train on, 60 to validate, 200 to test; 2-5-2 for classification on 1 thread")
+        self.assertIn("\non the test set of 200 examples:\n\nmetric ", text)
+        self.assertTrue(text.endswith(f"\nsaved {out}/model.safetensors\n"), text)
+        text = self.output("train", "--resume", out, "--epochs", "3", "--threads", "2")
+        self.assertRegex(text, r"\A[^\n]* on 2 threads\nresuming after step 5 of 15\n +epoch ")
+        self.assertIn(f"holds a run that is finished (step 15); --resume {out} --epochs N continues it, --overwrite starts over",
+                      self.error(2, *self.RUN, "--out", out))
+
+    def test_each_task_has_its_metrics_in_the_table_of_epochs(self):
+        table, text = self.folder / "table.csv", self.folder / "text"
+        table.write_text("x,a,b\n" + "".join(f"{i},{i % 2},{i // 2 % 2}\n" for i in range(40)))
+        text.write_text("the cat sat on the mat.\n" * 20)
+        for data, *names in (("sine,count=40", "rmse", "r2"), (f"csv:{table},target=a,target=b", "accuracy", "macro_f1"),
+                             (f"text:{text}", "perplexity", "bits_per_token")):
+            lines = self.output("train", "--data", data, "--hidden", "4", "--epochs", "1", "--threads", "1").splitlines()
+            self.assertRegex(lines[1], "^ +epoch +train loss +(test|validation) loss" + "".join(rf" +\1 {name}" for name in names) + r" +\|grad\|")
+
     def test_the_rows_are_the_epochs_of_the_log(self):
         out = self.folder / "run"
         text = self.output(*self.RUN, "--epochs", "3", "--out", out)
@@ -313,8 +364,12 @@ class Training(tool.ToolTest):
         return json.loads((out / "config.json").read_text())
 
     def test_a_switch_is_on_or_off(self):
-        for flag, on in (("--nesterov", True), ("--no-nesterov", False)):
-            self.assertEqual(self.config("--optimizer", "sgd", flag)["optimizer"]["nesterov"], on)
+        for flags, on in (("--nesterov", True), ("--no-nesterov", False), ("--no-nesterov --nesterov", True),
+                          ("--nesterov --nesterov --no-nesterov", False)):
+            self.assertEqual(self.config("--optimizer", "sgd", *flags.split())["optimizer"]["nesterov"], on, flags)
+
+    def test_the_last_of_several_values_counts(self):
+        self.assertEqual(self.config("--lr", "0.5", "--lr", "0.25")["optimizer"]["lr"], 0.25)
 
     def test_a_run_that_stopped_early_goes_on_with_more_patience(self):
         """Its rate of next to nothing makes no epoch better than the first."""
@@ -329,6 +384,7 @@ class Training(tool.ToolTest):
         run = self.run_tool(*self.RUN, "--lr", "1e30", "--out", out)
         self.assertEqual(run.returncode, 1)
         self.assertIn("<dd>non-finite loss</dd>", (out / "report.html").read_text())
+        self.assertNotIn(b"on the test set", run.stdout)
 
     def test_a_report_shows_the_most_confident_errors_first(self):
         out, data = self.folder / "run", "digits:1,count=300"
@@ -393,7 +449,8 @@ class Training(tool.ToolTest):
         self.output("train", "--data", f"csv:{table},target=kind", "--epochs", "1", "--threads", "1", "--out", out)
         self.assertNotIn("not on this page", (out / "report.html").read_text())
         table.unlink()
-        self.output("report", out)
+        self.assertEqual(self.output("report", out), f"saved {out}/report.html\n")
+        self.assertEqual(self.document("report", out), {"report": f"{out}/report.html"})
         self.assertIn("not on this page: ", (out / "report.html").read_text())
 
 
@@ -423,6 +480,7 @@ class Quantize(tool.ToolTest):
         for to, dtype, size in (("bf16", "bf16", 2 * 8), ("int8", "i8", 8)):
             result = self.quantize(to)
             self.assertEqual(len(result["done"]), 1)
+            self.assertEqual((result["to"], result["out"], result["threads"]), (to, str(self.small), 1))
             self.assertIn(f"layers.0.weight: f32[2, 4] became {dtype}[2, 4]", result["done"][0])
             scales = 8 if to == "int8" else 0
             self.assertEqual(result["before"]["parameter_bytes"], 4 * 8 + 8)
@@ -479,8 +537,9 @@ class Emit(tool.ToolTest):
 
     def test_header_has_the_name_of_its_file_or_the_one_given(self):
         for name, more in (("net", ()), ("control", ("--namespace", "control"))):
-            self.output("emit", self.model, "--cpp", self.folder / "net.h", *more)
+            said = self.output("emit", self.model, "--cpp", self.folder / "net.h", *more)
             text = (self.folder / "net.h").read_text()
+            self.assertEqual(said, f"{self.folder}/net.h: {name}::run(), {len(text)} bytes of C++17\n")
             self.assertIn(f"namespace {name} {{", text)
             self.assertIn("inline void run(const float* x, float* logits) noexcept {", text)
 

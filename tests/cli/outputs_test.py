@@ -126,9 +126,12 @@ class Terminal(tool.ToolTest):
 
     def test_a_bar_fits_the_terminal(self):
         for columns in (20, 40, 60, 80, 200):
-            bars = [b for b in self.bars(self.shown(columns, "xterm", *self.TRAIN)) if "loss" in b or "/" in b]
+            text = self.shown(columns, "xterm", *self.TRAIN)
+            bars = [b for b in self.bars(text) if "loss" in b or "/" in b]
             self.assertTrue(bars, columns)
             self.assertLess(max(map(len, bars)), columns)
+            # What stays is what a pipe would get.
+            self.assertNotRegex(re.sub(r"[^\n]*\r\x1b\[K", "", text), "[━╌\r\x1b]")
         self.assertTrue(any(re.search("[━╌]{20}", b) for b in bars))
 
     def test_there_are_no_colours(self):

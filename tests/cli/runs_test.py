@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 import unittest
 
 import tool
@@ -57,9 +58,13 @@ class Runs(tool.ToolTest):
         log.write_text("".join(json.dumps(event) + "\n" for event in events))
 
     def test_the_latest_run_comes_first(self):
-        for time, name in enumerate(("c", "deep/a", "b")):
-            os.utime(self.runs / name / "log.jsonl", (time, time))
+        for seconds, name in enumerate(("c", "deep/a", "b")):
+            os.utime(self.runs / name / "log.jsonl", (seconds, seconds))
         self.assertEqual(self.names("--sort", "time"), ["b", "deep/a", "c"])
+        written = 1_100_000_007
+        os.utime(self.runs / "b/log.jsonl", (written, written))
+        self.assertEqual(self.document("runs", self.runs / "b")["runs"][0]["written"], written)
+        self.assertIn(time.strftime("  %Y-%m-%d %H:%M  ", time.localtime(written)), self.output("runs", self.runs / "b"))
 
     def test_findings_are_warnings_and_errors(self):
         before = {run["run"]: run["findings"] for run in self.document("runs", self.runs)["runs"]}
@@ -87,6 +92,11 @@ class Runs(tool.ToolTest):
             self.change_log("b", lambda events, model=model: [{**events[0], "config": {"model": {"name": "gpt", **model}}}, *events[1:]])
             runs = {run["run"]: run["model"] for run in self.document("runs", self.runs)["runs"]}
             self.assertEqual((runs["b"], len(runs)), ("", 3))
+        # The whole of one has its sizes.
+        whole = {"model": {"name": "gpt", "layers": [2], "heads": 1, "width": 4}}
+        self.change_log("b", lambda events: [{**events[0], "config": whole}, *events[1:]])
+        run, = self.document("runs", self.runs / "b")["runs"]
+        self.assertEqual((run["model"], run["data"]), ("a gpt of 2 blocks, 1 head and width 4", "moons"))
 
     def test_a_run_is_as_its_log_ends(self):
         """Interrupted, or killed."""

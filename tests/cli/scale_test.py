@@ -175,6 +175,7 @@ class VerifyStep(Ranks):
         self.output(*self.arguments("--log-shards", "--log-every", "2", "--steps", "3", out=long)[:-2])
         found = self.document("verify-step", out, "--step", 4, "--shard", 2)
         self.assertEqual((found["from"], found["hash"]), (0, found["logged"]))
+        self.assertEqual((found["step"], found["shard"]), (4, 2))
         self.assertRegex(self.error(1, "verify-step", out, "--step", 4, "--shard", 0, "--checkpoint", out / "checkpoint.safetensors"),
                          r"the checkpoint is after step \d+, expected one before step 4")
         # A log with another hash.
@@ -308,6 +309,16 @@ class UnderMpi:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
         self.assertTrue(one and other and one | other == cpus and not one & other, (one, other))
+
+    def test_ranks_of_a_host_divide_its_cpus(self):
+        """Where there are more of them than CPUs, each has a thread."""
+        ranks = min(len(os.sched_getaffinity(0)) + 1, 5)
+        arguments = self.arguments(out=self.folder / "dividing", hidden="6,5")
+        threads = arguments.index("--threads")
+        code, said = self.launched(self.kind, ranks, *arguments[:threads], *arguments[threads + 2:])
+        self.assertEqual(code, 0, said)
+        each = max(1, len(os.sched_getaffinity(0)) // ranks)
+        self.assertIn(f"on {ranks} ranks of {each} thread{'s' if each > 1 else ''}\n", said)
 
     def test_a_timeout_that_is_no_number_of_seconds_is_refused(self):
         for text in ("0", "-1", "10s", "soon", "86401", "99999999999999999999"):

@@ -105,8 +105,9 @@ class Stopped(TrainTest):
         while b"samples/s" not in process.stdout.readline():
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGTERM)
-        _, message = process.communicate(timeout=60)
+        said, message = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
+        self.assertNotIn(b"on the test set", said)
         self.assertRegex(message, rb"\Alimpid: train: interrupted after step \d+ of \d+; "
                                   rb"nothing was saved, since there is no --out\n\Z")
 
@@ -193,14 +194,20 @@ class Stopped(TrainTest):
         self.assertEqual(json.loads((self.out / "config.json").read_text())["epochs"], 6)
 
     def test_progress_on_a_narrow_terminal(self):
-        """The remaining time is whole, or left out."""
+        """The remaining time is whole, or left out. The last epoch has 100 steps."""
         for columns in (40, 50, 100):
-            text = tool.on_terminal(columns, "train", "--data", "digits,count=20000", "--epochs", "1")
-            drawn = [part.split("\r")[0] for part in text.split("\r\x1b[K")[1:] if "/157 " in part]
+            text = tool.on_terminal(columns, "train", "--data", "digits,count=20000", "--steps", "257")
+            drawn = [part.split("\r")[0] for part in text.split("\r\x1b[K")[1:] if re.search(r"/\d+   loss ", part)]
             self.assertGreater(len(drawn), 1)
+            epochs = set()
             for line in drawn:
                 self.assertLess(len(line), columns)
-                self.assertRegex(line, r" loss \d+\.\d{4}(   [\d:]+ left)?$")
+                self.assertRegex(line, r" loss \d+\.\d{4}(   \d+:\d\d left)?$")
+                epoch, step, steps = map(int, re.search(r"^ +(\d)/2 .* (\d+)/(\d+)   loss ", line).groups())
+                self.assertEqual(steps, 157 if epoch == 1 else 100)
+                self.assertTrue(1 <= step <= steps, line)
+                epochs.add(epoch)
+            self.assertEqual(epochs, {1, 2})
 
     def test_a_path_is_not_empty(self):
         for option in ("--out", "--resume", "--config"):
@@ -502,6 +509,7 @@ class Told(TrainTest):
         self.assertEqual(lines, (self.out / "log.jsonl").read_text().splitlines())
         events = [json.loads(line) for line in lines]
         self.assertEqual(events[0]["event"], "run")
+        self.assertEqual(events[0]["command"], [tool.TOOL, *map(str, self.arguments("--epochs", "3", "--json"))])
         self.assertEqual(events[0]["data"]["train"], 60)
         self.assertEqual([e["epoch"] for e in events if e["event"] == "epoch"], [1, 2, 3])
         self.assertEqual(len([e for e in events if e["event"] == "step"]), 15)

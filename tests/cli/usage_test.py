@@ -38,6 +38,32 @@ class Help(tool.ToolTest):
         self.assertRegex(self.output("gradcheck", "--help"), r"--seed N +Random seed[^;]+;\s+default: 0")
         self.assertIn("bf16|int8", self.output("quantize", "--help"))
 
+    def test_these_are_the_defaults(self):
+        def defaults(*command):
+            found = {}
+            for entry in re.split(r"\n  (?=--)", self.output(*command, "--help"))[1:]:
+                if default := re.search(r";\s+default:\s+([^\s;]+)", entry):
+                    found[entry.split()[0]] = default[1]
+            return found
+
+        for command, *wanted in (
+                ("data", "--count 3"), ("runs", "--sort name"), ("run", "--index 0", "--count 1"), ("summary", "--batch 32"),
+                ("generate", "--tokens 500", "--sequences 1", "--temperature 1", "--top-k 0", "--top-p 1", "--seed 0"),
+                ("gradcheck", "--samples 64", "--tolerance 1e-05", "--seed 0"), ("perceptron", "--target XOR", "--epochs 20"),
+                ("lab perceptron", "--epochs 100"), ("lab init", "--layers 50", "--width 256", "--seed 0"),
+                ("lab collapse", "--in 32", "--hidden 128", "--out 16", "--seed 0"), ("lab approximation", "--seed 0"),
+                ("view", "--port 0"),
+                ("serve", "--port 8000", "--max-batch 64", "--max-delay 0", "--workers 1", "--max-texts 16", f"--cache-memory {1 << 30}",
+                 "--max-url 8192", "--max-header 16384", f"--max-body {64 << 20}", f"--max-bodies {1 << 30}", f"--max-answers {1 << 30}",
+                 f"--max-answer {256 << 20}", f"--max-rows {1 << 20}", "--max-tokens 4096", "--max-completions 128",
+                 "--max-connections 8192", "--max-queue 1024", "--min-rate 4096", f"--max-stream {1 << 20}", "--header-time 10",
+                 "--idle-time 75", "--slack 10", "--deadline 60", "--drain 30")):
+            if command in ("view", "serve") and "Serve" not in GROUPS:
+                continue
+            found = defaults(*command.split())
+            for option, default in map(str.split, wanted):
+                self.assertEqual(found.get(option), default, f"{command} {option}")
+
     def test_threads_are_as_many_as_the_cpus_allowed(self):
         cpus = sorted(os.sched_getaffinity(0))
         for some in (cpus, cpus[-1:]):
@@ -51,7 +77,17 @@ class Help(tool.ToolTest):
         self.assertRegex(text, r"--to bf16\|int8 +Type of [^;]+;\s+required\n")
         self.assertRegex(self.output("run", "--help"), r"--index I +[^;]+; default: 0; needs\s+--data\n")
         self.assertRegex(self.output("run", "--help"), r"--json +Print JSON; not with --out\n")
-        self.assertRegex(self.output("train", "--help"), r"\n  --bias, --no-bias +Add biases")
+        text = self.output("train", "--help")
+        self.assertRegex(text, r"\n  --bias, --no-bias +Add biases")
+        for option in ("--lr X", "--epochs N", "--hidden N,N,...", "--data SPEC", "--tokenizer TEXT", "--out RUN", "--config FILE"):
+            self.assertIn(f"\n  {option}", text)
+        self.assertRegex(text, r"\n  --seed N +Random seed [^;]+;\s+default: 0\n")
+        self.assertIn("\n\n--data: ", text)
+        self.assertIn("See docs/training.md", text)
+        # Arguments: that may be left out, that may be many, and their choices.
+        self.assertIn("\nUsage: limpid ops [OPTIONS] [NAME]\n", self.output("ops", "--help"))
+        self.assertIn("\nUsage: limpid help [OPTIONS] [COMMAND...]\n", self.output("help", "--help"))
+        self.assertRegex(self.output("completion", "--help"), r"\n  SHELL +Shell that reads the script: bash, zsh, fish\n")
 
     def test_help_fills_its_lines_with_the_same_words(self):
         # From 70 columns on, texts stand 30 columns behind their names.
@@ -142,6 +178,33 @@ class Usage(tool.ToolTest):
             with self.subTest(arguments):
                 self.assertIn(message, self.error(2, *arguments))
 
+    def test_what_is_required_is_named(self):
+        for part, *arguments in (
+                ("--cpp", "emit", self.model), ("--step", "verify-step", "run", "--shard", "0"), ("RUN", "report"), ("DIR", "runs"),
+                ("--shard", "verify-step", "run", "--step", "1"), ("RUN", "verify-step", "--step", "1", "--shard", "0"),
+                ("SHELL", "completion"), ("SPEC", "data"), ("OUT", "convert", self.model), ("--to", "quantize", self.model),
+                *([("--request", "receipt", self.model, "--receipt", "model=1")] if "Serve" in GROUPS else [])):
+            with self.subTest(arguments):
+                self.usage_error(f"{part} is required", *arguments)
+
+    def test_options_that_make_no_sense_together(self):
+        for arguments in (("data", "moons", "--show", "--json"), ("ops", "relu", "--json"), ("selftest", "--print", "--json"),
+                          ("train", "--resume", "run", "--config", "config.json"), ("train", "--resume", "run", "--out", "run"),
+                          ("run", self.model, "--values", "1,2", "--json", "--out", "out.npy"),
+                          ("run", self.model, "--input", "x=x.npy", "--data", "moons"),
+                          ("run", self.model, "--input", "x=x.npy", "--values", "1,2"),
+                          ("run", self.model, "--data", "moons", "--values", "1,2"), ("run", self.model, "--data", "moons", "--prompt", "a"),
+                          ("run", self.model, "--prompt", "a", "--values", "1,2"),
+                          ("trace", self.model, "--input", "x=x.npy", "--data", "moons"),
+                          ("trace", self.model, "--input", "x=x.npy", "--values", "1,2"),
+                          ("trace", self.model, "--input", "x=x.npy", "--prompt", "a"),
+                          ("hash", self.model, "--input", "x=x.npy", "--data", "moons")):
+            with self.subTest(arguments):
+                self.usage_error(" excludes ", *arguments)
+        if "onnx-ops" in self.output("--help"):
+            self.usage_error(" excludes ", "onnx-ops", "--reference", "--json")
+        self.usage_error("expected one of --data and --input", "hash", self.model)
+
     def test_names_of_several_lines(self):
         name = "fly\nby\n'night'"
         shown = r"'fly\x0aby\x0a\x27night\x27'"
@@ -207,6 +270,9 @@ class Usage(tool.ToolTest):
                 ("--epochs", 1, 1000, "lab", "perceptron"),
                 ("--layers", 1, 200, "lab", "init"),
                 ("--width", 1, 1024, "lab", "init"),
+                ("--in", 1, 256, "lab", "collapse"),
+                ("--hidden", 1, 1024, "lab", "collapse"),
+                ("--out", 1, 256, "lab", "collapse"),
                 ("--units", 1, 1024, "lab", "approximation")):
             for number in (low - 1, high + 1):
                 self.assertIn(f"{option}: expected an integer from {low} to {high}, got '{number}'",
@@ -216,6 +282,7 @@ class Usage(tool.ToolTest):
         for message, *arguments in (
                 ("--batch: expected an integer from 1 to", "summary", self.model, "--batch", "x"),
                 ("got 'x'", "summary", self.model, "--batch", "x"),
+                ("--tolerance: expected a number of 0 or more, got '-1e-9'", "gradcheck", self.model, "--tolerance=-1e-9"),
                 ("--seed: expected an integer from 0 to 2^64 - 1, got '-1'", "lab", "init", "--seed=-1"),
                 ("--temperature: expected a number of 0 or more, got 'inf'", "generate", self.model,
                  "--temperature", "inf"),
@@ -273,6 +340,7 @@ class Usage(tool.ToolTest):
             return ("trace", self.model, "--values", "1,2", "--neuron", neuron)
 
         self.usage_error("the layers are layers.0, layers.1", *trace("layers.7:0"))
+        self.usage_error("--neuron: ", *trace("layers.7:0"))
         self.usage_error("3 neurons: expected an index of 0 to 2", *trace("layers.0:3"))
         self.usage_error("3 neurons: expected an index of 0 to 2", *trace("layers.0:-1"))
         for neuron in ("", "layers.0", "layers.0:", ":1", "layers.0:x", "layers.0:1x",

@@ -161,6 +161,19 @@ TEST(BandsOfRows, OfMoreThanABlockAreSharedByRows) {
   EXPECT_TRUE(executable(inputs, &pool)[0].same_bits(executable(inputs)[0]));
 }
 
+// What has not as many elements for each of the rows has a band of its own.
+TEST(BandsOfRows, EndBeforeElementsThatTheyDoNotDivide) {
+  const Function f = trace("f", {{"x", f32({5, 8})}, {"y", f32({7})}}, [](auto in) {
+    return std::vector<Value>{softmax(in[0]), exp(in[1])};
+  });
+  const std::vector<Tensor> inputs = {nn::normal(1.0)(Key(1), {5, 8}),
+                                      nn::normal(1.0)(Key(2), {7})};
+  ThreadPool pool({.threads = 2});
+  const std::vector<Tensor> expected = interpret(f, inputs);
+  const std::vector<Tensor> got = compile(f, {.nanoseconds_worth_sharing = 0})(inputs, &pool);
+  for (std::size_t o = 0; o < got.size(); ++o) EXPECT_TRUE(got[o].same_bits(expected[o])) << o;
+}
+
 // A value that a step reads as a whole must be complete before the step, so the band ends there.
 // The operand with one number per row, read as one number per column, has the same size, so a
 // mistake would go unnoticed.

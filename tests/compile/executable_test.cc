@@ -105,6 +105,11 @@ TEST(Executable, AProductAndWhatFollowsFromIt) {
          const Value t = tanh(y);
          return std::vector<Value>{t, t * y, y - t};
        }},
+      {"read last as the second operand",
+       [](const Value& y) {
+         const Value t = tanh(y);
+         return std::vector<Value>{t, t - y};
+       }},
       {"stored itself",
        [](const Value& y) {
          return std::vector<Value>{exp(y), y, y * y};
@@ -154,6 +159,15 @@ TEST(Executable, ARepetitionOfARepetition) {
       }));
 }
 
+// There is one element to read, however often it is repeated.
+TEST(Executable, ARepetitionOfARepeatedNumber) {
+  expect_interpreted(
+      trace("number", {{"x", f32({})}, {"y", f32({4, 5})}}, [](std::span<const Value> in) {
+        const Value column = reshape(broadcast(in[0], {4}), {4, 1});
+        return std::vector<Value>{broadcast(column, {4, 5}) * in[1]};
+      }));
+}
+
 // The ReLU comes first, but is that of another value than the product.
 TEST(Executable, AProductAndTheReluOfAnotherValue) {
   const Type square{Dtype::kF32, {7, 7}};
@@ -181,6 +195,26 @@ TEST(Executable, AProductAndTheOperandThatIsAddedToIt) {
       }));
 }
 
+// PyTorch's numbers, none of which f32 has: one less of them is rounded once.
+TEST(Executable, AdamOfNumbersThatAreRounded) {
+  const Type rows = f32({70}), one = f32({});
+  expect_interpreted(trace("adam",
+                           {{"p", rows},
+                            {"g", rows},
+                            {"m", rows},
+                            {"v", rows},
+                            {"scale", one},
+                            {"decay", one},
+                            {"step", one},
+                            {"root", one}},
+                           [](std::span<const Value> in) {
+                             const AdamUpdated y =
+                                 adam_update(in[0], in[1], in[2], abs(in[3]),
+                                             {in[4], in[5], in[6], abs(in[7])}, {});
+                             return std::vector<Value>{y.parameter, y.mean, y.square};
+                           }));
+}
+
 // What a kernel takes in other dtypes, layouts or numbers of keys only.
 TEST(Executable, WhatNoKernelTakes) {
   const auto check = [](const char* name, const std::vector<Input>& inputs,
@@ -194,6 +228,8 @@ TEST(Executable, WhatNoKernelTakes) {
   check("rows of f64", {x, {"rows", f32({2, 5})}, {"at", {Dtype::kI32, {}}}}, [](auto in) {
     return update_rows(cast(in[0], Dtype::kF64), cast(in[1], Dtype::kF64), in[2], 0);
   });
+  check("rows of integers added up", {x, {"at", {Dtype::kI32, {9}}}},
+        [](auto in) { return scatter_add(in[1], cast(in[0] * 100, Dtype::kI32), 3); });
   check("bits of two keys", {{"keys", {Dtype::kI64, {2}}}}, [](auto in) {
     return random_bits(in[0], {3, 3});
   });

@@ -1,7 +1,12 @@
 // Moved elements: equal to the interpreter's, however threads split them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
 #include "limpid/limpid.h"
+#include "tests/guarded_memory.h"
 
 namespace limpid {
 namespace {
@@ -10,6 +15,10 @@ using List = std::vector<std::int64_t>;
 
 Tensor numbers(const Type& type) {
   if (type.dtype == Dtype::kF32) return nn::normal(1.0)(Key(3), type.shape);
+  if (type.dtype != Dtype::kI32)
+    return Tensor::generate_bytes(type, [](std::span<std::byte> out) {
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>(i * 7 % 251);
+    });
   return Tensor::generate<std::int32_t>(type.shape, [](std::span<std::int32_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(i * 7 % 13) - 1;
   });
@@ -31,6 +40,17 @@ void check(const char* what, const std::vector<Input>& inputs, const Code& code,
         << what << ", " << threads << " threads\n"
         << executable.plan();
   }
+  // Operands and results that end at a protected page.
+  std::vector<GuardedVector<std::byte>> operands;
+  std::vector<const void*> in;
+  for (const Tensor& t : tensors) {
+    operands.emplace_back(t.bytes().begin(), t.bytes().end());
+    in.push_back(operands.back().data());
+  }
+  GuardedVector<std::byte> result(expected.bytes().size());
+  void* const out = result.data();
+  Workspace(executable).run(in, {&out, 1});
+  EXPECT_TRUE(std::ranges::equal(result, expected.bytes())) << what;
 }
 
 TEST(Moves, Permutations) {
@@ -46,6 +66,16 @@ TEST(Moves, Permutations) {
         "heads", {{"x", {Dtype::kF32, {3, 9, 4, last}}}},
         [](auto in) {
           return transpose(in[0], {0, 2, 1, 3});
+        },
+        "move");
+}
+
+TEST(Moves, OfElementsOfEverySize) {
+  for (const Dtype dtype : {Dtype::kU8, Dtype::kBf16, Dtype::kI32, Dtype::kI64})
+    check(
+        "transpose", {{"x", {dtype, {5, 3, 4, 6}}}},
+        [](auto in) {
+          return transpose(in[0], {2, 0, 3, 1});
         },
         "move");
 }

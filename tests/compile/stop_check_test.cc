@@ -154,6 +154,18 @@ TEST(StopCheck, AsksAtMostEvery50Milliseconds) {
   EXPECT_LE(asked, 1 + (now - begin) / longest);
 }
 
+TEST(StopCheck, AsksNoMoreWhenItHasStopped) {
+  int asked = 0;
+  StopCheck check([&] {
+    ++asked;
+    return true;
+  });
+  EXPECT_FALSE(check.stopped());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(check.stops());
+  EXPECT_TRUE(check.stopped());
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(Stopping, ShortRunsDoNotAsk) {
   const auto net = nn::mlp({4, 8, 2}, relu);
   const Executable executable = compile(bind(net.function(), net.init(Key(0))));

@@ -260,9 +260,12 @@ TEST(ThreadPool, SaysThatTheSystemCannotStartIt) {
 }
 #endif
 
-// Signals are for the program's own threads.
+// Signals are for the program's own threads, such as this one.
 TEST(ThreadPool, ThreadsTakeNoSignals) {
   ThreadPool pool({.threads = 2});
+  sigset_t own;
+  pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_FALSE(sigismember(&own, SIGINT) || sigismember(&own, SIGTERM));
   std::atomic<int> taken{-1};
   for (int attempt = 0; attempt < 1000 && taken.load() < 0; ++attempt)
     run(pool, 8, [&](std::size_t, int worker) {

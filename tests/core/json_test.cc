@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tests/formats/helpers.h"
 
@@ -214,12 +216,17 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
   refused("config.mlp.a\\x07b: expected a number, got \"x\"",
           [&] { (void)mlp.members()[2].second.as_number(); });
   EXPECT_FALSE(mlp.find("norm"));
-  // A document without a name has no path.
-  try {
-    (void)JsonView(json).as_bool();
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(std::string(e.what()).find("expected true or false, got {"), 0U) << e.what();
+  // A document without a name has no path, and its members have their own alone.
+  const std::pair<std::string_view, JsonView> unnamed[] = {
+      {"expected true or false, got {", json},
+      {"mlp.name: expected true", JsonView(json).at("mlp").at("name")}};
+  for (const auto& [why, view] : unnamed) {
+    try {
+      (void)view.as_bool();
+      ADD_FAILURE() << why;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()).find(why), 0U) << e.what();
+    }
   }
 }
 

@@ -37,6 +37,12 @@ TEST(Named, KeepsItsOrderAndFindsItsEntriesHoweverManyThereAre) {
   }
 }
 
+TEST(Named, ARepeatedNameHasItsFirstPlaceAndItsLastValue) {
+  const Counts counts{{"b", 1}, {"a", 2}, {"b", 3}};
+  EXPECT_EQ(counts.names(), (std::vector<std::string>{"b", "a"}));
+  EXPECT_EQ(counts.values(), (std::vector{3, 2}));
+}
+
 TEST(Named, IsWholeWhenItIsMovedOrPutTogether) {
   for (const int size : {3, 600}) {
     Counts counts = counted(size);
@@ -86,6 +92,8 @@ TEST(Named, PartsAreChosenByWholeNames) {
             (Names{"layers.2.weight", "layers.2.bias", "layers.2", "scale"}));
   EXPECT_EQ(counts.only({"layers.2", "layers.2.bias"}).size(), 3u);
   EXPECT_EQ(counts.only({"layers.20"}).at("layers.20.bias"), 1);
+  EXPECT_EQ(counts.within("layers.2").names(), (Names{"weight", "bias"}));
+  EXPECT_TRUE(counts.within("layer").empty());
   for (const char* none : {"layer", "layers.2.", "bias", "layers.2.bias.x"})
     EXPECT_THROW((void)counts.only({"scale", none}), Error) << none;
   const Counts changed = counts.with({{"scale", 7}, {"more", 8}});
@@ -130,6 +138,8 @@ TEST(Params, AreStackedIfTheirTypesAreTheSame) {
       ADD_FAILURE() << to_string(other.type());
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kShape);
+      EXPECT_EQ(e.what(),
+                "stack: 'w' is f32[2] in one group and " + to_string(other.type()) + " in another");
     }
   EXPECT_THROW(stack(std::vector<Params>{first, {{"v", first.at("w")}}}), Error);
   // By their names, whatever their order.

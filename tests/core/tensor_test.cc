@@ -9,11 +9,13 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "limpid/core/detail/sanitized.h"
@@ -87,6 +89,25 @@ TEST(Tensor, RefusesOtherCountsAndDtypesThanItsOwn) {
             "reshape: [2, 3] has 6 elements, [5] has 5");
   EXPECT_EQ(complaint_of([&] { (void)t.reshape({7}); }),
             "reshape: [2, 3] has 6 elements, [7] has 7");
+}
+
+// Though its bytes are the same.
+TEST(Tensor, OfAnotherTypeIsAnotherOne) {
+  const Tensor t = Tensor::zeros({Dtype::kF32, {2, 3}});
+  EXPECT_TRUE(t.same_bits(Tensor::zeros(t.type())));
+  for (const Type& type : {Type{Dtype::kI32, {2, 3}}, Type{Dtype::kF32, {3, 2}},
+                           Type{Dtype::kF32, {6}}, Type{Dtype::kF64, {3}}})
+    EXPECT_FALSE(t.same_bits(Tensor::zeros(type))) << to_string(type);
+}
+
+TEST(Tensor, PartsAndOtherShapesKeepTheElementsAlive) {
+  std::optional<Tensor> t = Tensor::from<float>({3, 2}, {0, 1, 2, 3, 4, 5});
+  const Tensor row = t->rows(1, 1), flat = t->reshape({6});
+  t.reset();
+  EXPECT_FALSE(row.owner().expired());
+  EXPECT_FALSE(flat.owner().expired());
+  EXPECT_TRUE(row.same_bits(Tensor::from<float>({1, 2}, {2, 3})));
+  EXPECT_TRUE(flat.same_bits(Tensor::from<float>({6}, {0, 1, 2, 3, 4, 5})));
 }
 
 TEST(Tensor, BorrowsElementsThatFit) {
@@ -353,6 +374,22 @@ TEST(Tensor, HashesOfManyAreThoseOfEach) {
   }
 }
 
+TEST(Dtype, HasItsNameItsSizeAndItsKind) {
+  const std::tuple<Dtype, const char*, std::size_t, bool> all[] = {
+      {Dtype::kF32, "f32", 4, true},   {Dtype::kF64, "f64", 8, true},
+      {Dtype::kBf16, "bf16", 2, true}, {Dtype::kF16, "f16", 2, true},
+      {Dtype::kI32, "i32", 4, false},  {Dtype::kI64, "i64", 8, false},
+      {Dtype::kI8, "i8", 1, false},    {Dtype::kU8, "u8", 1, false},
+      {Dtype::kBool, "bool", 1, false}};
+  for (const auto& [dtype, text, size, floating] : all) {
+    EXPECT_EQ(name(dtype), text);
+    EXPECT_EQ(dtype_from_name(text), dtype);
+    EXPECT_EQ(size_of(dtype), size) << text;
+    EXPECT_EQ(is_floating(dtype), floating) << text;
+  }
+  EXPECT_EQ(dtype_from_name("f31"), std::nullopt);
+}
+
 // For any size of an object: that of this machine, and of one with addresses of 32 bits.
 TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   for (const std::int64_t object : {std::int64_t{std::numeric_limits<std::ptrdiff_t>::max()},
@@ -371,6 +408,59 @@ TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   EXPECT_THROW(Shape{Shape::kMaxElements + 1}, Error);
   EXPECT_EQ((Shape{1, 2, 1, 2, 1, 2, 1, 2}).rank(), 8U);
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error);
+}
+
+TEST(Errors, OfTensorsAndShapesSayWhatIsWrongAndHaveTheirKinds) {
+  const Tensor t = Tensor::zeros({Dtype::kF32, {3, 2}});
+  alignas(8) std::array<std::byte, 24> bytes{};
+  const std::span<std::byte> all = bytes;
+  struct Fault {
+    std::function<void()> code;
+    ErrorCode kind;
+    const char* message;
+  };
+  const Fault faults[] = {
+      {[&] { (void)t.rows(2, 5); }, ErrorCode::kShape,
+       "rows: [2, 2 + 5) is outside of shape [3, 2]"},
+      {[&] { t.read_rows(0, 2, all.first(17)); }, ErrorCode::kShape,
+       "rows: 2 rows of f32[3, 2] do not have 17 bytes"},
+      {[] {
+         Tensor::deferred_rows({Dtype::kF32, {}}, {});
+       },
+       ErrorCode::kShape, "tensor: a scalar has no rows"},
+      {[&] {
+         Tensor::borrow({Dtype::kF32, {5}}, all, nullptr);
+       },
+       ErrorCode::kShape, "tensor: f32[5] takes 20 bytes, got 24"},
+      {[&] {
+         Tensor::borrow({Dtype::kF64, {2}}, all.subspan(4, 16), nullptr);
+       },
+       ErrorCode::kInvalidArgument, "tensor: elements of f64 must begin at a multiple of 8 bytes"},
+      {[&] { (void)t.values<double>(); }, ErrorCode::kDtype, "tensor: elements are f32, not f64"},
+      {[&] { (void)t.reshape({7}); }, ErrorCode::kShape,
+       "reshape: [3, 2] has 6 elements, [7] has 7"},
+      {[] { Tensor::from<float>({2}, {1}); }, ErrorCode::kShape,
+       "tensor: shape [2] takes 2 values, got 1"},
+      {[] {
+         (void)Shape{3, -1};
+       },
+       ErrorCode::kShape, "shape: dimension -1 is negative"},
+      {[] { (void)Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }, ErrorCode::kShape,
+       "shape: 9 dimensions, at most 8 are supported"},
+      {[] {
+         (void)Shape{2, Shape::kMaxElements};
+       },
+       ErrorCode::kShape, "shape: the number of elements of [2, 576460752303423487] overflows"},
+      {[] { normalize_axis(3, 2, "sum"); }, ErrorCode::kShape, "sum: axis 3 is outside of rank 2"}};
+  for (const auto& [code, kind, message] : faults) {
+    try {
+      code();
+      ADD_FAILURE() << message;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), kind) << message;
+      EXPECT_STREQ(e.what(), message);
+    }
+  }
 }
 
 TEST(Shape, CountsItsAxesFromEitherEnd) {

@@ -26,6 +26,7 @@ TEST(Utf8, OtherBytesAreNone) {
       {"\xc3", "ends too early"},
       {"\xe2\x82", "ends too early"},
       {"\xe2\x82z", "has another character within"},
+      {"\xe2\x82\xc3", "has the beginning of another one within"},
       {"\xc1\xbf", "is longer than it need be"},
       {"\xe0\x9f\xbf", "is longer than it need be"},
       {"\xf0\x8f\xbf\xbf", "is longer than it need be"},

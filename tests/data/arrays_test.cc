@@ -186,6 +186,12 @@ TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int64_t>(10 * i);
   });
   EXPECT_EQ(of(Tensor::zeros({Dtype::kF32, {rows, 1}}), labels).classes, 19'991);
+  // Of the training part: the rows of the test may be few.
+  EXPECT_NO_THROW(arrays_split({{"x_train", Tensor::zeros({Dtype::kF32, {rows, 1}})},
+                                {"y_train", labels},
+                                {"x_test", Tensor::zeros({Dtype::kF32, {1, 1}})},
+                                {"y_test", ints(Shape{1}, {19'990})}},
+                               "a.npz"));
   // Sixteen times as many as there are different labels, here 63, and no more.
   const auto up_to = [](std::int64_t largest) {
     std::vector<std::int64_t> all(63);

@@ -74,6 +74,8 @@ TEST(Words, AreThoseOfTheirPatterns) {
             (All{"I", "'ve", " 12345", " dogs", "!!", " ", " ok", "\n"}));
   EXPECT_EQ(words(kText, WordPattern::kLlama3),
             (All{"I", "'ve", " ", "123", "45", " dogs", "!!", " ", " ok", "\n"}));
+  // What lies behind a text is not of it.
+  EXPECT_EQ(words(std::string_view("'re").substr(0, 2), WordPattern::kGpt2), (All{"'", "r"}));
   // The long s is an s where case is ignored.
   EXPECT_EQ(words("I'\u017fo", WordPattern::kGpt2), (All{"I", "'", "\u017fo"}));
   EXPECT_EQ(words("I'\u017fo", WordPattern::kLlama3), (All{"I", "'\u017f", "o"}));
@@ -117,6 +119,14 @@ TEST(BytePair, ComesBackFromItsConfig) {
               tokenizer.encode("it is wholly so").elements());
   }
   EXPECT_FALSE(loaded(kFixtures) == loaded(kFixtures / "llama3"));
+}
+
+// Their texts are not written in the alphabet of the others.
+TEST(BytePair, SpecialTokensOfAnyTextComeBackFromAConfig) {
+  BytePairRules rules = rules_with({"<a b>", "\u00e9\n"}, {});
+  rules.special = {256, 257};
+  const Tokenizer tokenizer = Tokenizer::byte_pair(rules, {});
+  EXPECT_EQ(Tokenizer::from_config(tokenizer.config()), tokenizer);
 }
 
 TEST(BytePair, MergesTheFirstLearntAndTheLeftmost) {
@@ -240,6 +250,25 @@ TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
   refused("config.json", "507", "\"x\"", "config.json': expected an integer");
 }
 
+TEST(TokenizerFiles, OfGpt2MayBeginWithAMerge) {
+  Changed files(kFixtures);
+  files.replace("merges.txt", "#version: 0.2\n", "");
+  EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures));
+  files.replace("merges.txt", "\n", "\n\n");
+  EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures));
+}
+
+// Several tokens may end a text: the first counts.
+TEST(TokenizerFiles, TheConfigNamesTheEnd) {
+  const auto end = [](std::string_view instead) {
+    Changed files(kFixtures);
+    files.replace("config.json", "507", instead);
+    return loaded(files.folder().path()).marks().end;
+  };
+  EXPECT_EQ(end("[506,507]"), 506);
+  EXPECT_EQ(end("null"), std::nullopt);
+}
+
 // Texts of special tokens are no bytes in the alphabet of the others, wherever their numbers are.
 TEST(TokenizerFiles, SpecialTokensMayHaveAnyNumber) {
   Changed files(kFixtures / "llama3");
@@ -262,17 +291,63 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("BPE")", R"("Unigram")", "model.type: expected 'BPE', got 'Unigram'");
   refused(R"("byte_fallback":false)", R"("byte_fallback":true)", "model.byte_fallback");
   refused(R"("dropout":null)", R"("end_of_word_suffix":"</w>")", "model.end_of_word_suffix");
+  refused(R"("dropout":null)", R"("continuing_subword_prefix":"##")",
+          "model.continuing_subword_prefix: expected none");
   refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "got 'NFC'");
   refused("{1,3}", "", "pre_tokenizer: expected that of GPT-2");
   refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
   refused(R"("invert":false)", R"("invert":true)", "pre_tokenizer");
   refused(R"("ByteLevel","add_prefix_space":false)", R"("ByteLevel")", "pre_tokenizer");
   refused(R"("use_regex":false)", R"("use_regex":true)", "pre_tokenizer");  // cut once more
+  refused(R"("use_regex":false}])", R"("use_regex":false},{"type":"Digits"}])", "pre_tokenizer");
   refused(R"("id":508)", R"("id":507)", "added_tokens: duplicate number", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":509)", "has number 509, but there are 509", ErrorCode::kFormat);
   refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",
           ErrorCode::kFormat);
   refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
+}
+
+TEST(TokenizerFiles, MaySayTheSameInOtherWays) {
+  const auto same = [](std::string_view what, std::string_view by) {
+    Changed files(kFixtures / "llama3");
+    files.replace("tokenizer.json", what, by);
+    EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures / "llama3")) << by;
+  };
+  same(R"("dropout":null)", R"("continuing_subword_prefix":"","end_of_word_suffix":"")");
+  same(R"("!":0)", R"("<|begin_of_text|>":507,"!":0)");  // an added token, here too
+}
+
+// Of the 280,147 merges of Llama 3 each is three values.
+TEST(TokenizerFiles, MayHaveAMillionValues) {
+  Changed files(kFixtures / "llama3");
+  std::string zeros;
+  for (int i = 0; i < 1'100'000; ++i) zeros += ",0";
+  files.replace("tokenizer.json", "{", R"({"more":[0)" + zeros + "],");
+  EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures / "llama3"));
+}
+
+// A template may stand alone, and begin with the text.
+TEST(TokenizerFiles, ATextBeginsAsItsTemplateDoes) {
+  const auto begin = [](std::string_view single) {
+    Changed files(kFixtures / "llama3");
+    Json json = Json::parse(testing::read(files.folder() / "tokenizer.json"));
+    json["post_processor"] = {{"type", "TemplateProcessing"},
+                              {"single", Json::parse(single)},
+                              {"special_tokens", Json::parse(R"({"<": {"ids": [7]}})")}};
+    testing::write(files.folder() / "tokenizer.json", bytes_of(json.dump()));
+    return loaded(files.folder().path()).marks().begin;
+  };
+  EXPECT_EQ(begin(R"([{"SpecialToken": {"id": "<"}}, {"Sequence": {"id": "A"}}])"), 7);
+  EXPECT_EQ(begin(R"([{"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "<"}}])"), std::nullopt);
+  EXPECT_EQ(begin("[]"), std::nullopt);
+}
+
+// One that says more than vocab.json and merges.txt goes before them.
+TEST(TokenizerFiles, AreReadFromTokenizerJsonFirst) {
+  const Changed files(kFixtures / "llama3");
+  for (const char* name : {"vocab.json", "merges.txt"})
+    fs::copy(kFixtures / name, files.folder().path());
+  EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures / "llama3"));
 }
 
 TEST(TokenizerFiles, BeyondTheLimitAreNamedOnce) {

@@ -159,6 +159,8 @@ TEST(ChatTemplate, WhiteSpaceAndOperatorsAreJinjas) {
             "Why?userTrueNoneTrueTrueTrue2");
   EXPECT_EQ(rendered("{{ '\x01\x1f\x7f' | tojson }}"), "\"\\u0001\\u001f\x7f\"");
   EXPECT_EQ(rendered("[{{ '\u3000 \u00a0x\u2003\t' | trim }}]"), "[x]");
+  // A tag is alone on its line only where no output stands before it.
+  EXPECT_EQ(rendered("{{ 1 }}  {% if true %}x{% endif %}"), "1  x");
 }
 
 TEST(ChatTemplate, NumbersAndTextsAtTheirEdgesAreJinjas) {
@@ -177,6 +179,23 @@ TEST(ChatTemplate, NumbersAndTextsAtTheirEdgesAreJinjas) {
     expect_error(ErrorCode::kInvalidArgument, "the result is not a 64-bit integer", [&] {
       rendered(fmt::format("{{{{ (-9223372036854775807 - 1) {} -1 }}}}", sign));
     });
+}
+
+TEST(ChatTemplate, AllWhiteSpaceOfPythonIsTrimmed) {
+  for (const char* space : {"\u0085", "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+                            "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+                            "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"})
+    EXPECT_EQ(rendered(fmt::format("[{{{{ '{0}x{0}' | trim }}}}]", space)), "[x]") << space;
+  for (const char* other : {"\u0084", "\u00a1", "\u200b", "\u202a", "\u3001"})
+    EXPECT_EQ(rendered(fmt::format("{{{{ '{}' | trim }}}}", other)), other);
+}
+
+TEST(ChatTemplate, IntegersHave64Bits) {
+  EXPECT_EQ(rendered("{{ -9223372036854775807 - 1 }} {{ 3037000499 * 3037000499 }}"),
+            "-9223372036854775808 9223372030926249001");
+  for (const char* source : {"{{ -9223372036854775807 - 2 }}", "{{ 3037000500 * 3037000500 }}"})
+    expect_error(ErrorCode::kInvalidArgument, "the result is not a 64-bit integer",
+                 [&] { rendered(source); });
 }
 
 TEST(ChatTemplate, TestsFiltersAndMethodsHaveJinjasNames) {
@@ -229,6 +248,20 @@ TEST(ChatTemplate, OperatorsBindAsInJinja) {
 TEST(ChatTemplate, BoundsOfSlicesMayBeLeftOut) {
   EXPECT_EQ(rendered("{{ 'abc'[::] }} {{ 'abc'[:] }} {{ 'abc'[1::] }} {{ 'abc'[:2:] }}"),
             "abc abc bc ab");
+}
+
+TEST(ChatTemplate, BoundsOfSlicesMayBeNone) {
+  EXPECT_EQ(rendered("{{ 'abc'[none:2] }} {{ 'abc'[1:none] }} {{ 'abc'[::none] }}"), "ab bc abc");
+  expect_error(ErrorCode::kInvalidArgument, "a slice: expected a step other than 0",
+               [] { rendered("{{ 'abc'[::0] }}"); });
+  expect_error(ErrorCode::kInvalidArgument, "a slice: expected integers",
+               [] { rendered("{{ 'abc'['a':] }}"); });
+}
+
+// Python's generators are true, even of nothing.
+TEST(ChatTemplate, IteratorsAreTrue) {
+  EXPECT_EQ(rendered("{{ 'yes' if {} | items else 'no' }} {{ 'yes' if [] | select else 'no' }}"),
+            "yes yes");
 }
 
 // To tell the last element, the next one is read.
@@ -335,6 +368,86 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported(longest + "a", "expected at most 65536 bytes, got 65537");
 }
 
+// Python finds them before an element or a member of the name.
+TEST(ChatTemplate, AttributesOfPythonsValuesAreRefused) {
+  const std::pair<const char*, std::vector<std::string>> all[] = {
+      {"{}",
+       {"clear", "copy", "fromkeys", "get", "items", "keys", "pop", "popitem", "setdefault",
+        "update", "values"}},
+      {"[]",
+       {"append", "clear", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse",
+        "sort"}},
+      {"1",
+       {"as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes",
+        "imag", "is_integer", "numerator", "real", "to_bytes"}},
+      {"''",
+       {"capitalize",   "casefold",    "center",    "count",      "encode",       "endswith",
+        "expandtabs",   "find",        "format",    "format_map", "index",        "isalnum",
+        "isalpha",      "isascii",     "isdecimal", "isdigit",    "isidentifier", "islower",
+        "isnumeric",    "isprintable", "isspace",   "istitle",    "isupper",      "join",
+        "ljust",        "lower",       "lstrip",    "maketrans",  "partition",    "removeprefix",
+        "removesuffix", "replace",     "rfind",     "rindex",     "rjust",        "rpartition",
+        "rsplit",       "rstrip",      "split",     "splitlines", "startswith",   "strip",
+        "swapcase",     "title",       "translate", "upper",      "zfill"}}};
+  for (const auto& [value, names] : all)
+    for (const std::string& name : names)
+      unsupported(fmt::format("{{% set x = {} %}}{{{{ x.{} }}}}", value, name),
+                  fmt::format("the attribute '{}'", name));
+}
+
+// Jinja gives them another meaning, or none.
+TEST(ChatTemplate, ExpressionsThatItDoesNotKnowAreRefused) {
+  unsupported("{% for a, loop in messages %}{% endfor %}", "'loop' as the name of a variable");
+  unsupported("{% macro f(loop) %}{% endmacro %}", "'loop' as the name of a variable");
+  unsupported("{{ messages.0 }}", "an index after a dot");
+  unsupported("{{ messages[0, 1] }}", "an index of several values");
+  unsupported("{{ messages[0:1, 1] }}", "an index of several values");
+  unsupported("{{ [1](2) }}", "a call of something other than a name");
+  unsupported("{% set x = 1 %}{{ -x }}", "- before something other than a number");
+  unsupported("{{ messages | list[0] }}", "'[' after a filter");
+  unsupported("{{ 'a' | trim.x }}", "'.' after a filter");
+  unsupported("{{ 'a' is string.x }}", "'.' after a test");
+  unsupported("{{ 2 ** 3 }}", "'**'");
+  unsupported("{{ 4 / 2 }}", "'/'");
+  unsupported("{{ 1 == 1 in [true] }}", "a chained comparison");
+  unsupported("{{ 1a }}", "a number that is not an integer");
+  unsupported("{{ [1] < [2] }}", "< of lists or fractions");
+  unsupported("{{ 'ab' * 2 }}", "* of strings or lists");
+  unsupported("{{ 2 * 'ab' }}", "* of strings or lists");
+  unsupported("{{ 2 * [1] }}", "* of strings or lists");
+  unsupported("{{ '%s' % 'a' }}", "% of strings or lists");
+  unsupported("{{ 1 is none(2) }}", "the test 'none'");
+  unsupported("{{ messages | selectattr('role.x') | list }}", "the attribute 'role.x'");
+  unsupported("{{ messages | selectattr('0') | list }}", "the attribute '0'");
+  unsupported("{{ messages | tojson(indent=true) }}", "the filter tojson with these arguments");
+  unsupported("{{ messages | tojson(indent=-1) }}", "the filter tojson with these arguments");
+  expect_error(ErrorCode::kInvalidArgument, "tojson: expected a string, a number",
+               [] { rendered("{{ [missing] | tojson }}"); });
+  expect_error(ErrorCode::kFormat, "expected a name, as the argument before has one",
+               [] { rendered("{{ raise_exception(a=1, 2) }}"); });
+}
+
+TEST(ChatTemplate, FractionsAreNeitherWrittenNorCalculatedWith) {
+  const auto refused = [](const std::string& source, std::string_view why) {
+    expect_error(ErrorCode::kUnsupported, why, [&] {
+      ChatTemplate("{{ " + source + " }}").render(Json{{"x", 1.5}});
+    });
+  };
+  refused("x", "a fraction to text");
+  refused("x[0]", "an element of something other than a list, a string or a dictionary");
+  refused("x.real", "the attribute 'real'");
+  refused("x.hex()", "the method 'hex'");
+  refused("x + 1", "+ of fractions");
+  refused("1 - x", "- of fractions");
+  refused("x < 1", "< of lists or fractions");
+  refused("1 == x", "this comparison");
+  refused("x in {}", "such a key in a dictionary");
+  refused("x | tojson", "tojson of a fraction");
+  refused("x is integer", "the test 'integer'");
+  EXPECT_EQ(ChatTemplate("{{ x is number }} {{ x is none }}").render(Json{{"x", 1.5}}),
+            "True False");
+}
+
 TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
   for (const char* source :
        {"{% if x %}", "{{ x", "{# x", "{{ 'x }}", "{{ }}", "{{ x[] }}", "{{ not }}", "{{ (x }}",
@@ -345,6 +458,55 @@ TEST(ChatTemplate, WhatIsNoTemplateIsRefused) {
                              "{{ messages[0] | items | length }}", "{{ ([1] + (2,)) | length }}",
                              "{{ 9223372036854775807 + 1 }}"})
     expect_error(ErrorCode::kInvalidArgument, "chat template, line 1", [&] { rendered(source); });
+}
+
+TEST(ChatTemplate, ErrorsSayWhatWasExpectedAndWhere) {
+  const auto refused = [](ErrorCode code, std::string_view source, const std::string& why) {
+    SCOPED_TRACE(source);
+    EXPECT_EQ(testing::error_of(code, [&] { rendered(source); }), "chat template, " + why);
+  };
+  constexpr ErrorCode kFormat = ErrorCode::kFormat, kArgument = ErrorCode::kInvalidArgument;
+  refused(kFormat, "a\n{% if x %}b", "line 2, column 12: expected {% endif %}");
+  refused(kFormat, "{% macro f(a, a) %}{% endmacro %}",
+          "line 1, column 16: duplicate parameter 'a'");
+  refused(kFormat, "{% macro f(a=1, b) %}{% endmacro %}",
+          "line 1, column 18: expected a default, as the parameter before has one");
+  refused(kFormat, "{{ f(a=1, a=2) }}", "line 1, column 11: duplicate argument 'a'");
+  refused(kFormat, "\n {# x", "line 2, column 2: a comment that does not end");
+  refused(kFormat, "{{ 'x }}", "line 1, column 4: a string that does not end");
+  refused(kFormat, "{{ x", "line 1, column 1: a tag that does not end");
+  refused(kFormat, "{{ ! }}", "line 1, column 4: unexpected character '!'");
+  refused(kFormat, "{{ (x] }}", "line 1, column 6: ']' closes no bracket");
+  refused(kFormat, "{{ ) }}", "line 1, column 4: ')' closes no bracket");
+  refused(kFormat, "{{ }}", "line 1, column 4: expected a value, got the end of a tag");
+  refused(kFormat, "{{ x[] }}", "line 1, column 6: expected an index, got ']'");
+  const std::string f = "{% macro f(a) %}{% endmacro %}\n";
+  refused(kArgument, f + "{{ f(1, 2) }}",
+          "line 2, column 4: macro 'f': expected at most 1 arguments, got 2");
+  refused(kArgument, f + "{{ f(b=2) }}", "line 2, column 4: macro 'f': unexpected argument 'b'");
+  refused(kArgument, f + "{{ f(1, a=2) }}", "line 2, column 4: macro 'f': unexpected argument 'a'");
+  const std::string x = "{% set x = 1 %}\n";
+  refused(kArgument, x + "{% set x.y = 2 %}", "line 2, column 4: 'x' is not a namespace");
+  refused(kArgument, x + "{{ x() }}", "line 2, column 4: 'x' is not a function");
+  refused(kArgument, "{% for a, b in [[1]] %}{% endfor %}",
+          "line 1, column 4: for: expected 2 values in an element, got 1");
+  refused(kArgument, "{{ 'a'.hello() }}", "line 1, column 8: 'hello' is not a method");
+  refused(kArgument, "{{ missing.x }}", "line 1, column 12: the member 'x' of an undefined value");
+  refused(kArgument, "{{ missing.x() }}",
+          "line 1, column 12: the method 'x' of an undefined value");
+  refused(kArgument, "{{ missing[0] }}", "line 1, column 11: an element of an undefined value");
+  refused(kArgument, "{{ 1 | list }}",
+          "line 1, column 8: expected a list, got a value without elements");
+  refused(kArgument, "{{ 1 | length }}",
+          "line 1, column 8: length: expected a string, a list or a dictionary");
+  refused(kArgument, "{{ 1 in 2 }}",
+          "line 1, column 6: in: expected a string, a list or an object");
+  refused(kArgument, "{{ 1 - 'a' }}", "line 1, column 6: -: expected two strings or two integers");
+  refused(kArgument, "{{ 1 < 'a' }}", "line 1, column 6: <: expected two strings or two integers");
+  refused(ErrorCode::kUnsupported, "{% set n = namespace(1) %}",
+          "line 1, column 12: a namespace of something other than a dictionary is not supported");
+  refused(ErrorCode::kUnsupported, "{{ 'a' | items | list }}",
+          "line 1, column 10: items of something other than a dictionary is not supported");
 }
 
 TEST(ChatTemplate, WorkAndTextAreBounded) {
@@ -409,6 +571,38 @@ std::string numbered(std::string_view prefix, int count, std::string_view suffix
   for (int i = 0; i < count; ++i)
     all += fmt::format("{}{}{}{}", i > 0 ? "," : "", prefix, i, suffix);
   return all;
+}
+
+TEST(ChatTemplate, ValuesAndTextsHaveALargestSize) {
+  const auto list = [](int count) { return "{{ [" + numbered("", count) + "] | length }}"; };
+  EXPECT_EQ(rendered(list(2048)), "2048");
+  unsupported(list(2049), "a list this long");
+  const auto members = [](int count) {
+    return "{{ {" + numbered("'k", count, "':0") + "} | length }}";
+  };
+  EXPECT_EQ(rendered(members(1024)), "1024");
+  unsupported(members(1025), "a list this long");
+  const auto repeated = [](int count, const std::string& statement) {
+    return "{% set n = namespace(x=0) %}{% for i in '" +
+           std::string(static_cast<std::size_t>(count), 'x') + "' %}" + statement + "{% endfor %}";
+  };
+  for (const auto& [statement, what] : {std::pair{"{% set n.x = [n.x] %}", "a list"},
+                                        {"{% set n.x = {'a': n.x} %}", "a dictionary"}}) {
+    EXPECT_EQ(rendered(repeated(64, statement)), "");
+    unsupported(repeated(65, statement), std::string(what) + " nested this deeply");
+  }
+  const std::string another = "{% set m = namespace() %}";
+  EXPECT_EQ(rendered(repeated(1023, another)), "");
+  unsupported(repeated(1024, another), "this many namespaces");
+}
+
+TEST(ChatTemplate, WritesUpTo16MiB) {
+  const Json of{{"text", std::string(2 << 20, 'x')}};
+  std::string source;
+  for (int i = 0; i < 8; ++i) source += "{{ text }}";
+  EXPECT_EQ(ChatTemplate(source).render(of).size(), 16U << 20);
+  expect_error(ErrorCode::kUnsupported, "the text is too long",
+               [&] { ChatTemplate(source + "x").render(of); });
 }
 
 // Whatever looks at each element, member or KiB takes steps for it: messages can be as long as a

@@ -169,5 +169,40 @@ TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
   }
 }
 
+// `limpid serve` says it where a chat is asked for.
+TEST(Chat, OfATokenizerThatIsNotSupportedIsRefusedWithItsReason) {
+  const auto chat = [](const std::string& why) {
+    const Json config = {{"chat",
+                          {{"template", "{{ bos_token }}"},
+                           {"marks", {{"bos_token", "<s>"}}},
+                           {"ends", Json::array({2, 7})},
+                           {"unsupported", why}}}};
+    return Chat::of({Function(), {}, config.dump()});
+  };
+  EXPECT_EQ(testing::error_of(ErrorCode::kUnsupported, [&] { chat("no tokens"); }), "no tokens");
+  EXPECT_EQ(chat("")->ends(), (std::vector<std::int32_t>{2, 7}));
+  EXPECT_EQ(text_of(chat("")->prompt(Tokenizer::byte_pair(rules_with({})), Json::array())), "<s>");
+}
+
+TEST(Chat, NamesTheFileThatIsBroken) {
+  const testing::TemporaryFolder folder;
+  const auto refused = [&](std::string_view text, std::string_view why) {
+    testing::write(folder / "tokenizer_config.json", testing::bytes_of(text));
+    expect_error(ErrorCode::kFormat, why, [&] { load_chat_config(folder.path()); });
+  };
+  refused("[]", "tokenizer_config.json: expected an object, got []");
+  refused("{", "tokenizer_config.json: ");
+}
+
+// As tokenizer.json is read for the tokenizer.
+TEST(Chat, ReadsATokenizerOfAMillionValues) {
+  const testing::TemporaryFolder folder;
+  std::string zeros;
+  for (int i = 0; i < 1'100'000; ++i) zeros += ",0";
+  testing::write(folder / "chat_template.jinja", testing::bytes_of("T"));
+  testing::write(folder / "tokenizer.json", testing::bytes_of(R"({"more":[0)" + zeros + "]}"));
+  EXPECT_EQ(load_chat_config(folder.path()).at("unsupported"), "");
+}
+
 }  // namespace
 }  // namespace limpid

@@ -209,5 +209,20 @@ TEST(RowReader, GivesTheRowsOfATable) {
   EXPECT_THROW(RowReader<std::int32_t>{deferred}, Error);
 }
 
+TEST(RowReader, GivesRowsThatAreWiderThanABlock) {
+  constexpr std::int64_t kWidth = 20'000;
+  const Tensor deferred = Tensor::deferred_rows(
+      {Dtype::kF32, {3, kWidth}}, [](std::int64_t first, std::int64_t count, auto bytes) {
+        auto* out = reinterpret_cast<float*>(bytes.data());
+        for (std::int64_t i = 0; i < count * kWidth; ++i)
+          out[i] = static_cast<float>(first * kWidth + i);
+      });
+  RowReader<float> rows(deferred);
+  for (std::int64_t r = 0; r < 3; ++r) {
+    ASSERT_EQ(rows[r].size(), static_cast<std::size_t>(kWidth));
+    EXPECT_EQ(rows[r].back(), static_cast<float>((r + 1) * kWidth - 1));
+  }
+}
+
 }  // namespace
 }  // namespace limpid

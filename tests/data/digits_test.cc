@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iostream>
+#include <span>
 #include <vector>
 
 #include "limpid/data/picture.h"
@@ -150,6 +151,9 @@ TEST(HalfBlocks, ShowTwoPixelsInACharacter) {
   EXPECT_EQ(half_blocks(std::array{1.0f, 0.0f, 0.5f, 0.49f, 0.0f, 1.0f, 1.0f, 0.0f}, 4),
             "\u2580\u2584\u2588 \n");
   EXPECT_EQ(half_blocks(std::array{0.0f, 1.0f, 1.0f}, 1), "\u2584\n\u2580\n");
+  // What lies behind the last row is not of the picture.
+  const std::array behind{1.0f, 0.0f, 1.0f, 1.0f};
+  EXPECT_EQ(half_blocks(std::span(behind).first(3), 1), "\u2580\n\u2580\n");
   EXPECT_EQ(half_blocks({}, 3), "");
   expect_error(ErrorCode::kInvalidArgument, "3 pixels do not make rows of 2", [] {
     half_blocks(std::array{0.0f, 1.0f, 1.0f}, 2);

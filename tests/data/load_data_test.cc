@@ -444,6 +444,17 @@ TEST_F(LoadData, TablesAndArraysAreStandardisedUnlessTheSpecSaysOtherwise) {
   EXPECT_EQ(scaling("csv:a,standardize=none"), Scaling::kNone);
 }
 
+TEST_F(LoadData, OnlyTablesAndArraysHaveARuleOfTheirSplit) {
+  const auto rule = [](std::string_view text) { return split_rule_of(parse_data_spec(text)); };
+  for (const char* text : {"digits", "moons,split=80/20", "idx:a", "text:a"})
+    EXPECT_FALSE(rule(text)) << text;
+  for (const char* text : {"csv:a,target=x", "npz:a", "npy:a,targets=b"})
+    EXPECT_EQ(rule(text)->shares, (Shares{80, 10, 10})) << text;
+  EXPECT_EQ(rule("csv:a,target=x,test=b")->shares, (Shares{100, 0, 0}));
+  EXPECT_EQ(rule("csv:a,target=x,test=b,split=3/1")->shares, (Shares{3, 1, 0}));
+  EXPECT_EQ(rule("npz:a,seed=7")->seed, 7U);
+}
+
 TEST_F(LoadData, TheHelpNamesEveryKind) {
   const std::string help = data_spec_help();
   for (const std::string_view kind :

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "limpid/data/chat.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/digits.h"
 #include "limpid/data/pretrained.h"
@@ -122,6 +123,26 @@ TEST_F(HuggingFaceTokenizer, ComesBackWithItsEnd) {
   EXPECT_TRUE(back == tokenizer_of(given));
 }
 
+TEST_F(HuggingFaceTokenizer, ComesWithTheChatOfItsFolder) {
+  const std::filesystem::path gpt = folder_ / "given";
+  EXPECT_FALSE(Json::parse(model().config).contains("chat"));
+  testing::write(gpt / "chat_template.jinja", bytes_of("T"));
+  EXPECT_EQ(Json::parse(open_model(gpt).config).at("chat"), load_chat_config(gpt));
+}
+
+// The numbers of a model are of use without a tokenizer, too; a prompt is refused with its reason.
+TEST_F(HuggingFaceTokenizer, OfAnotherKindLeavesItsReason) {
+  model();
+  testing::write(folder_ / "given/tokenizer.json", bytes_of(R"({"model": {"type": "WordPiece"}})"));
+  const Model without = open_model(folder_ / "given");
+  expect_error(ErrorCode::kInvalidArgument, "the model has no tokenizer: tokenizer '",
+               [&] { tokenizer_of(without); });
+  expect_error(ErrorCode::kInvalidArgument, "model.type: expected 'BPE', got 'WordPiece'",
+               [&] { tokenizer_of(without); });
+  expect_error(ErrorCode::kInvalidArgument, "no tokenizer: it was not trained on a text",
+               [&] { tokenizer_of(small_model()); });
+}
+
 // Its own replaces vocab.json and merges.txt; nothing of a model is written beside another's.
 TEST_F(HuggingFaceTokenizer, IsNotThatOfAnotherModel) {
   const Model given = model();
@@ -147,6 +168,11 @@ TEST(OpenModel, AFolderOfHuggingFaceLosesTheNamesOfTheData) {
   EXPECT_EQ(lost({.task = Task::kRegression, .target_names = {"y"}}), Names{"the column names"});
   EXPECT_EQ(lost({.task = Task::kClassification, .class_names = {"cat", "dog"}}),
             Names{"the class names"});
+  EXPECT_EQ(
+      lost({.task = Task::kRegression,
+            .table =
+                TableSchema{.task = Task::kRegression, .features = {{"x"}}, .targets = {{"y"}}}}),
+      Names{"the column names"});
   // The class names of a language model are the characters of its tokenizer.
   EXPECT_EQ(lost({.task = Task::kNextToken, .class_names = {"a", "b"}}), Names{"the tokenizer"});
 }
@@ -157,7 +183,7 @@ TEST(OpenModel, ThatIsNotThereOrBroken) {
                [&] { open_model(folder / "none.safetensors"); });
   expect_error(ErrorCode::kIo, "model.safetensors", [&] { open_model(folder.path()); });
   expect_error(ErrorCode::kIo, "none", [&] { open_model(folder.path() / "none" / ""); });
-  expect_error(ErrorCode::kIo, "", [&] { open_model(""); });
+  expect_error(ErrorCode::kIo, "''", [&] { open_model(""); });
   testing::write(folder / "m", bytes_of("no safetensors file"));
   expect_error(ErrorCode::kFormat, "'", [&] { open_model(folder / "m"); });
   testing::write(folder / "config.json", bytes_of(R"({"model_type": "bert"})"));

@@ -179,6 +179,11 @@ TEST(HashOfParts, IsOfEveryNumber) {
   other.test = split.test;
   other.train = text();
   EXPECT_NE(hash_of_parts(other), whole);
+  // Of the targets alone, too.
+  const Split numbers{.train = numbered(5), .validation = {}, .test = numbered(5)};
+  Split relabelled = numbers;
+  relabelled.test.targets = Tensor::zeros(numbers.test.targets.type());
+  EXPECT_NE(hash_of_parts(relabelled), hash_of_parts(numbers));
 }
 
 }  // namespace

@@ -81,6 +81,15 @@ TEST(Standardization, IsOfTheTrainingPartAndForAllParts) {
   EXPECT_EQ(standard.validation.inputs.shape(), (Shape{0, 3}));
 }
 
+TEST(Standardization, IsForTheValidationPartToo) {
+  const Dataset all = small_table();
+  const Split data{.train = all, .validation = all, .test = all};
+  const Split standard = standardize(data, fit_standardization(all, Scaling::kZScore));
+  EXPECT_TRUE(standard.validation.inputs.same_bits(standard.train.inputs));
+  EXPECT_TRUE(standard.validation.targets.same_bits(standard.train.targets));
+  EXPECT_FALSE(standard.validation.inputs.same_bits(all.inputs));
+}
+
 TEST(Standardization, LeavesTargetsThatAreNoNumbersAlone) {
   const Dataset labels = table({2, 1}, {1, 2}, Task::kMultiLabel, {0, 1});
   const Standardization fit = fit_standardization(labels, Scaling::kZScore);

@@ -209,6 +209,9 @@ TEST_F(Table, MayHaveAFileForTheTest) {
   EXPECT_EQ(split.validation.size(), 1);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{1, 3}, {7, 1, 0})));
   EXPECT_TRUE(split.test.targets.same_bits(classes({1})));
+  for (const Dataset* part : {&split.train, &split.validation, &split.test})
+    EXPECT_EQ(part->table, split.train.table);
+  EXPECT_TRUE(split.train.table);
   expect_error(ErrorCode::kInvalidArgument, "expected a test share of 0", [&] {
     load_table(train, {.targets = {"y"}}, {80, 10, 10}, Key(0), test);
   });
@@ -287,6 +290,8 @@ TEST_F(Table, NamesTheColumnsThatThereAre) {
   expect_refused(ErrorCode::kInvalidArgument,
                  "t.csv': column 'kind' is named in more than one option", kPets,
                  {.targets = {"kind"}, .ignored = {"kind"}});
+  expect_refused(ErrorCode::kInvalidArgument, "column 'kind' is named in more than one option",
+                 kPets, {.targets = {"kind"}, .categorical = {"kind"}});
   expect_refused(ErrorCode::kInvalidArgument, "target 'kind' is named twice", kPets,
                  {.targets = {"kind", "kind"}});
   expect_refused(ErrorCode::kFormat, "has no columns other than the targets", "y\n1\n2\n",
@@ -315,6 +320,8 @@ TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
                  text, {.targets = {"x"}});
   expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 distinct values", text,
                  {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
+  expect_refused(ErrorCode::kUnsupported, "column 'name' has 1025 distinct values", text,
+                 {.targets = {"name"}});
 }
 
 TEST_F(Table, RefusesFeaturesBeyondMemory) {

@@ -162,6 +162,7 @@ TEST(TextWindows, ShareTheVocabularyOfTheWholeText) {
   EXPECT_EQ(split.validation.size(), 0);
   EXPECT_EQ(split.train.classes, 4);
   EXPECT_EQ(split.train.class_names, (std::vector<std::string>{" ", "a", "b", "z"}));
+  for (const Dataset* part : {&split.train, &split.test}) EXPECT_EQ(part->name, "t.txt");
   EXPECT_EQ(split.train.tokenizer->kind(), "characters");
   expect_examples(split.test, 0, Tensor::from<std::int32_t>({1, 1}, {3}),
                   Tensor::from<std::int32_t>({1}, {0}));

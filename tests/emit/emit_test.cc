@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <utility>
@@ -125,6 +126,46 @@ TEST(Emit, RefusesANamespaceThatIsNone) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       EXPECT_TRUE(contains(e.what(), "is not a valid name of a C++ namespace")) << e.what();
     }
+}
+
+// The words of C++20, and what the C library's headers may define as macros or declare outside of
+// any namespace: a header that has one for its own name does not compile.
+TEST(Emit, RefusesEveryWordThatIsTaken) {
+  constexpr std::string_view kWords =
+      "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+      "char32_t "
+      "char8_t class co_await co_return co_yield compl concept const const_cast consteval "
+      "constexpr "
+      "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
+      "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+      "not_eq nullptr operator or or_eq private protected public register reinterpret_cast "
+      "requires "
+      "return short signed sizeof static static_assert static_cast struct switch template this "
+      "thread_local throw true try typedef typeid typename union unsigned using virtual void "
+      "volatile wchar_t while xor xor_eq "
+      "EOF INFINITY NAN NULL errno linux math_errhandling std unix "
+      "abort abs acos acosh asin asinh atan atan2 atanh atexit atof atoi atol atoll basename bcmp "
+      "bcopy bsearch bzero calloc cbrt ceil copysign cos cosh div drand48 drem erf erfc exit exp "
+      "exp10 exp2 expm1 fabs fdim ffs finite floor fma fmax fmin fmod free frexp gamma getenv "
+      "hypot "
+      "ilogb index j0 j1 jn labs ldexp ldiv lgamma llabs lldiv llrint llround log log10 log1p log2 "
+      "logb lrint lround main malloc memccpy memchr memcmp memcpy memmem memmove memset mkdtemp "
+      "mkstemp mktemp modf nan nearbyint nextafter nexttoward pow putenv qsort rand random realloc "
+      "realpath remainder remquo rindex rint round roundeven scalb scalbln scalbn setenv "
+      "significand "
+      "sin sincos sinh sqrt srand srandom stpcpy strcat strchr strcmp strcoll strcpy strcspn "
+      "strdup "
+      "strerror strlen strncat strncmp strncpy strpbrk strrchr strsep strsignal strspn strstr "
+      "strtod "
+      "strtof strtok strtol strtold strtoll strtoul strtoull strxfrm swab system tan tanh tgamma "
+      "trunc unsetenv y0 y1 yn";
+  for (std::size_t at = 0; at < kWords.size();) {
+    const std::size_t end = std::min(kWords.find(' ', at), kWords.size());
+    const std::string word(kWords.substr(at, end - at));
+    EXPECT_THROW(emit_cpp(doubled("x", "y"), {}, {.namespace_name = word}), Error) << word;
+    EXPECT_NO_THROW(emit_cpp(doubled("x", "y"), {}, {.namespace_name = word + "s1"})) << word;
+    at = end + 1;
+  }
 }
 
 // Each is tried with all numbers from the last one on.
@@ -335,6 +376,13 @@ TEST(Emit, GivesAFunctionAPartOfABuffer) {
     return std::vector<Value>{sum(slice(in[0], 0, 1, 3), 1)};
   });
   EXPECT_TRUE(contains(emit_cpp(f), "(2, 6, in0 + 6, out0);")) << emit_cpp(f);
+  const Function product =
+      trace("product", {{"x", {Dtype::kF32, {4, 6}}}, {"w", {Dtype::kF32, {7, 5}}}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{matmul(slice(in[0], 0, 1, 3), slice(in[1], 0, 1, 7))};
+            });
+  for (const char* part : {"in0 + 6, ", "in1 + 5, "})
+    EXPECT_TRUE(contains(emit_cpp(product), part)) << emit_cpp(product);
 }
 
 }  // namespace

@@ -274,6 +274,15 @@ TEST(WriteFile, FollowsLinks) {
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "dangling"));
   EXPECT_EQ(testing::read(folder / "far" / "nothing"), "made");
 
+  // As many links as Linux follows.
+  write_text(folder / "0", "old");
+  for (int i = 0; i < 41; ++i)
+    std::filesystem::create_symlink(std::to_string(i), folder / std::to_string(i + 1));
+  write_text(folder / "40", "new");
+  EXPECT_EQ(testing::read(folder / "0"), "new");
+  expect_error(ErrorCode::kIo, "Too many levels of symbolic links",
+               [&] { write_text(folder / "41", "x"); });
+
   std::filesystem::create_symlink("loop", folder / "loop");
   expect_error(ErrorCode::kIo, "/loop': Too many levels of symbolic links",
                [&] { write_text(folder / "loop", "x"); });
@@ -349,6 +358,7 @@ TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
   synced = nullptr;
   ASSERT_EQ(order.size(), 2U);
   EXPECT_NE(order[0].find(".limpid-"), std::string::npos) << order[0];
+  EXPECT_TRUE(is_left_behind(std::filesystem::path(order[0]).filename().string())) << order[0];
   EXPECT_EQ(std::filesystem::path(order[1]), std::filesystem::canonical(folder.path()));
 }
 #endif
@@ -363,6 +373,19 @@ TEST(WriteFile, TakesAnotherNameThanFilesThatAreThere) {
   write_text(folder / "a", "y");
   EXPECT_EQ(read_file(folder / "a", 10).bytes()[0], std::byte{'y'});
   EXPECT_EQ(folder.names().size(), 2001u);
+}
+
+TEST(WriteFile, LeavesItsNamesBehindAndNoOthers) {
+  const std::string own = std::to_string(::getpid());
+  EXPECT_TRUE(is_left_behind(".limpid-" + own + "-0.tmp"));
+  // The first process is always there.
+  if (::getpid() != 1) {
+    EXPECT_FALSE(is_left_behind(".limpid-1-0.tmp"));
+  }
+  EXPECT_FALSE(is_left_behind(".limpid-" + own + "-0"));
+  EXPECT_FALSE(is_left_behind("limpid-" + own + "-0.tmp"));
+  for (const char* name : {".limpid-.tmp", ".limpid-x-0.tmp", ".limpid-0-0.tmp", ".limpid-1.tmp"})
+    EXPECT_TRUE(is_left_behind(name)) << name;  // of no process
 }
 
 TEST(WriteFile, TakesAnyName) {
@@ -399,6 +422,15 @@ TEST(WriteFile, LeavesTheOldFileWhenTheDiskIsFull) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_EQ(testing::read(folder / "a"), "old");
   EXPECT_EQ(folder.names(), std::vector<std::string>{"a"});
+}
+
+// A process that is started later does not keep the file open.
+TEST(AppendFile, IsOfThisProcessAlone) {
+  const testing::TemporaryFolder folder;
+  const int lowest = ::dup(STDERR_FILENO);
+  ::close(lowest);
+  const AppendFile file(folder / "a");
+  EXPECT_EQ(::fcntl(lowest, F_GETFD), FD_CLOEXEC);
 }
 
 TEST(WriteFile, ShowsAReaderOneWholeFileOrTheOther) {

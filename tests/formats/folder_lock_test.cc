@@ -1,5 +1,6 @@
 #include "limpid/formats/folder_lock.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -22,13 +23,23 @@ TEST(FolderLock, HasOneHolder) {
   EXPECT_TRUE(folder.names().empty());
 }
 
+// The descriptor that the next file gets.
+int lowest() {
+  const int descriptor = ::dup(STDERR_FILENO);
+  ::close(descriptor);
+  return descriptor;
+}
+
+// A program that outlives its run would keep the folder.
+TEST(FolderLock, IsNotThatOfAProgramThatIsStarted) {
+  const testing::TemporaryFolder folder;
+  const int descriptor = lowest();
+  const FolderLock lock(folder.path());
+  EXPECT_EQ(::fcntl(descriptor, F_GETFD), FD_CLOEXEC);
+}
+
 // Who waits for a folder tries again and again.
 TEST(FolderLock, ThatIsRefusedKeepsNoFileOpen) {
-  const auto lowest = [] {
-    const int descriptor = ::dup(STDERR_FILENO);
-    ::close(descriptor);
-    return descriptor;
-  };
   const testing::TemporaryFolder folder;
   const FolderLock lock(folder.path());
   const int before = lowest();

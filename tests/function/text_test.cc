@@ -75,6 +75,22 @@ TEST(Text, OddNamesAreQuoted) {
   EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
 }
 
+TEST(Text, NamesWithAnyCharacterReadBack) {
+  for (int c = 1; c < 128; ++c) {
+    Builder builder("f");
+    const Value x = builder.input(std::string("a") + static_cast<char>(c), {Dtype::kF32, {2}});
+    const Function f = builder.finish(std::vector<Value>{-x, x});
+    EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+  }
+}
+
+TEST(Text, WithoutResultsReadsBack) {
+  Builder builder("f");
+  builder.input("x", {Dtype::kF32, {2}});
+  const Function f = builder.finish({});
+  EXPECT_EQ(parse_function(to_text(f)), f) << to_text(f);
+}
+
 // The most operands and results that an op may have.
 TEST(Text, OfABarrierOfManyValuesReadsBack) {
   Builder builder("f");
@@ -104,6 +120,15 @@ TEST(Text, AnAttributeThatIsMissingOrOfAnotherKindIsNamed) {
       EXPECT_EQ(e.what(), "attribute '" + std::string(name) + "' is missing or of another kind");
     }
   }
+}
+
+TEST(Text, AttributesHaveEachNameOnce) {
+  Attributes one{{"axis", std::int64_t{1}}, {"axis", std::int64_t{2}}};
+  EXPECT_EQ(one.integer("axis"), 2);
+  EXPECT_EQ(one.size(), 1u);
+  one.set("axis", 0.5);
+  EXPECT_EQ(one.get<double>("axis"), 0.5);
+  EXPECT_EQ(one.size(), 1u);
 }
 
 // Whatever the order in which code or a file names them, a call is the same call.
@@ -179,6 +204,7 @@ TEST_P(BrokenText, IsRefusedWithItsLine) {
     ADD_FAILURE() << "parsed";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), GetParam().code) << e.what();
+    EXPECT_EQ(std::string(e.what()).find("function text, line "), 0U) << e.what();
     EXPECT_NE(std::string(e.what()).find(GetParam().says), std::string::npos) << e.what();
     EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
   }

@@ -143,6 +143,22 @@ TEST(Verify, RefusesStrangeAttributes) {
   EXPECT_NE(complaint(std::move(parts)).find("there is no attribute 'axis'"), std::string::npos);
 }
 
+TEST(Verify, KeepsTheKindOfAFault) {
+  const auto code_of = [](Function::Parts parts) {
+    try {
+      verify(Function(std::move(parts)));
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kIo;
+  };
+  Function::Parts strange = chain(5), untyped = chain(5);
+  strange.nodes[1].attributes.set("axis", std::int64_t{0});
+  untyped.types[3] = {Dtype::kF32, {3}};
+  EXPECT_EQ(code_of(std::move(strange)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(std::move(untyped)), ErrorCode::kInternal);
+}
+
 TEST(Builder, SaysWhatKindOfAttributeAnOpTakes) {
   const auto complaint_of = [](const Op& op, int inputs, Dtype dtype,
                                const Attributes& attributes) -> std::string {
@@ -181,8 +197,31 @@ TEST(Builder, RefusesValuesOfAnotherFunction) {
   Builder other("other");
   const Value a = one.input("a", {Dtype::kF32, {}});
   const Value b = other.input("b", {Dtype::kF32, {}});
-  EXPECT_THROW(a + b, Error);
-  EXPECT_THROW(-Value(), Error);
+  const auto code_of = [](const auto& code) {
+    try {
+      code();
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return ErrorCode::kInternal;
+  };
+  EXPECT_EQ(code_of([&] { a + b; }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { -Value(); }), ErrorCode::kInvalidArgument);
+}
+
+// What a Function that is complete leaves is used again.
+TEST(Builder, ItsValuesAreNoneOfTheFunctionBefore) {
+  const auto first_value = [](Builder& b) { return b.input("x", {Dtype::kF32, {}}); };
+  Value before;
+  {
+    Builder past("past");
+    before = first_value(past);
+  }
+  Builder now("now");
+  const Value value = first_value(now);
+  EXPECT_EQ(value.id(), before.id());
+  EXPECT_TRUE(value.same_as(value));
+  EXPECT_FALSE(value.same_as(before));
 }
 
 TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
@@ -101,6 +102,12 @@ TEST(Gradcheck, ErrorsAreTheDistanceAndItsShareOfTheLarger) {
   EXPECT_NEAR(row.difference / row.gradient, 1.5, 1e-6);
   EXPECT_NEAR(row.absolute_error / std::fabs(row.gradient), 0.5, 1e-6);
   EXPECT_NEAR(row.relative_error, 1.0 / 3, 1e-6);
+  for (const auto& [tolerance, agrees] : {std::pair{0.3, false}, {0.4, true}})
+    EXPECT_EQ(gradcheck(f, {{"x", Tensor::from<float>({1}, {0})}}, Key(1),
+                        {.samples = 1, .tolerance = tolerance})[0]
+                  .agrees,
+              agrees)
+        << tolerance;
 }
 
 // A cube is level at 0. Its difference there is not quite 0, but little beside the other gradient.

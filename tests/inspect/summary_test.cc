@@ -265,6 +265,7 @@ TEST(Summary, AddsUpTheMemoryOfAllResultsOfAnOp) {
   const std::vector<Input> inputs{{"x", {Dtype::kF32, {3}}}, {"tokens", {Dtype::kF32, {5}}}};
   const Function f = trace("f", inputs, [](std::span<const Value> in) { return barrier(in); });
   EXPECT_EQ(summarize(f, {}, 2).forward_bytes, 2 * (3 + 5) * 4);
+  EXPECT_EQ(summarize(f, {}, 2).input_bytes, 2 * (3 + 5) * 4);
 }
 
 TEST(Summary, DoesNotTrainIntegers) {
@@ -377,6 +378,7 @@ TEST(ShapeTrace, OfATrainingFunction) {
     return ShapeRow{};
   };
   EXPECT_EQ(rows.front().op, "input");
+  EXPECT_EQ(rows.front().value, "%x");
   EXPECT_EQ(rows.front().output.shape, (Shape{32, 784}));
   EXPECT_EQ(row("linear").output.shape, (Shape{32, 256}));
   EXPECT_EQ(row("relu").output.shape, (Shape{32, 256}));
@@ -459,6 +461,38 @@ TEST(Flops, OfBatchesOfProductsAndOfAttention) {
                       {Dtype::kI32, {2}}},
                      [](auto in) { return cached_attention(in[0], in[1], in[2], in[3]); }),
             15 * 2 * 4 * (2 * (6 + 7) + 5));
+}
+
+// What a table of FLOPs adds up, op by op.
+TEST(Flops, OfEachKindOfOp) {
+  const auto flops_of = [](const std::vector<Type>& types,
+                           const std::function<Value(std::span<const Value>)>& code) {
+    std::vector<Input> inputs;
+    for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
+    const Function f =
+        trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
+    return shape_trace(f, {}).back().flops;
+  };
+  const Type table{Dtype::kF32, {4, 3}}, places{Dtype::kI32, {2}}, rows{Dtype::kF32, {2, 3}};
+  EXPECT_EQ(flops_of({table}, [](auto in) { return exp(in[0]); }), 4 * 3);
+  EXPECT_EQ(flops_of({table}, [](auto in) { return transpose(in[0], {1, 0}); }), 0);
+  EXPECT_EQ(flops_of({table}, [](auto in) { return sum(in[0], 1); }), 4 * 3);
+  EXPECT_EQ(flops_of({table}, [](auto in) { return prod(in[0], 0); }), 4 * 3);
+  EXPECT_EQ(flops_of({table, places}, [](auto in) { return gather(in[0], in[1]); }), 0);
+  EXPECT_EQ(flops_of({places, rows}, [](auto in) { return scatter_add(in[0], in[1], 4); }), 2 * 3);
+  EXPECT_EQ(flops_of({table, places, rows},
+                     [](auto in) { return scatter(in[0], in[1], in[2], ScatterMode::kMultiply); }),
+            2 * 3);
+  // Three rounds for eight elements, and the first look.
+  EXPECT_EQ(flops_of({{Dtype::kF32, {5, 8}}}, [](auto in) { return argsort(in[0], 1); }),
+            5 * 8 * 4);
+  // max, minus, exp, sum, one quotient a row, times.
+  EXPECT_EQ(flops_of({table}, [](auto in) { return softmax(in[0]); }), 5 * 4 * 3 + 4);
+  // More than a number holds.
+  const Type large{Dtype::kF32, {std::int64_t{1} << 28, std::int64_t{1} << 28}};
+  EXPECT_EQ(flops_of({large, {Dtype::kF32, {std::int64_t{1} << 28}}},
+                     [](auto in) { return linear(in[0], in[0], in[1]); }),
+            INT64_MAX);
 }
 
 }  // namespace

@@ -111,7 +111,12 @@ TEST(Trace, HasEveryResultOfAnOp) {
                            [](std::span<const Value> in) { return barrier(in); });
   const Params inputs{{"x", Tensor::from<float>({2}, {1, 2})},
                       {"y", Tensor::from<float>({3}, {3, 4, 5})}};
-  const std::vector<TraceRow> rows = trace_rows(observe(f, inputs), {});
+  std::vector<std::size_t> observed;
+  const Observation run = observe(f, inputs, [&](const Node&, std::size_t result, const Tensor&) {
+    observed.push_back(result);
+  });
+  EXPECT_EQ(observed, (std::vector<std::size_t>{0, 1}));
+  const std::vector<TraceRow> rows = trace_rows(run, {});
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[2].value, "%0");
   EXPECT_EQ(rows[3].value, "%1");

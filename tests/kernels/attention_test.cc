@@ -35,7 +35,7 @@ struct Data {
   Data(const Case& c, std::uint64_t seed, bool special)
       : q(c.rows() * c.size, 1),
         k(c.keys * c.size, 3),
-        v(c.keys * c.value_size, 2),
+        v(c.keys * c.value_size, seed % 4),  // begins or ends at a protected page
         added(c.rows() * c.keys, 1),
         out(c.rows() * c.value_size, 5),
         want(c.rows() * c.value_size, kNan),

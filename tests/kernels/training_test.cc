@@ -46,7 +46,8 @@ TEST_P(TrainingTest, GradientsOfNorms) {
     for (const bool centered : {true, false})
       for (const bool scaled : {true, false}) {
         const std::size_t rows = 3;
-        Guarded x(rows * columns, 1), g(rows * columns, 2), gamma(columns, 3);
+        // Each begins or ends at a protected page.
+        Guarded x(rows * columns, columns), g(rows * columns, columns + 1), gamma(columns, columns);
         Guarded dx(rows * columns, columns % 4), gh(rows * columns, 1);
         std::vector<float> want_dx, want_gh, gains;
         for (std::size_t c = 0; c < columns; ++c) gamma[c] = value(3, c);
@@ -104,7 +105,8 @@ TEST_P(TrainingTest, GradientOfANormOfTinyNumbers) {
 
 TEST_P(TrainingTest, AdamUpdate) {
   for (std::size_t n = 0; n <= 67; ++n) {
-    Guarded p(n, 1), g(n, 2), m(n, 3), v(n, 0), new_p(n, 2), new_m(n, 1), new_v(n, 3);
+    // Each begins or ends at a protected page.
+    Guarded p(n, n), g(n, n + 1), m(n, n + 2), v(n, n + 3), new_p(n, 2), new_m(n, 1), new_v(n, 3);
     std::vector<float> want_p(n), want_m(n), want_v(n);
     const auto& special = special_values();
     AdamUpdate u{p.data(),     g.data(), m.data(), v.data(), new_p.data(), new_m.data(),

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
+#include <string>
+#include <tuple>
 
+#include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/inspect/op_example.h"
@@ -41,7 +45,16 @@ void expect_published(const std::vector<HashLine>& lines, kernels::Isa isa) {
 }
 
 TEST(Promise, EveryOpHasThePublishedHash) {
-  for (const kernels::Isa isa : kernels::available_isas()) expect_published(op_hashes(isa), isa);
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    const std::vector<HashLine> lines = op_hashes(isa);
+    expect_published(lines, isa);
+    // None is left out.
+    std::set<std::string> names;
+    for (const HashLine& line : lines) names.insert(line.name);
+    for (const auto& [name, hash] : published())
+      for (const char* kind : {"op ", "gradient ", "function "})
+        EXPECT_TRUE(!name.starts_with(kind) || names.contains(name)) << name;
+  }
 }
 
 TEST(Promise, NetworksHaveThePublishedHashes) {
@@ -68,7 +81,7 @@ TEST(Promise, HashesAreReadAsTheyAreWritten) {
     parse_hashes(text + "\n| op subtract | 0123 |\n");
     ADD_FAILURE();
   } catch (const Error& e) {
-    EXPECT_EQ(std::string(e.what()).find("line 6: "), 0u) << e.what();
+    EXPECT_STREQ(e.what(), "line 6: expected a hash of 16 digits, got '0123 |'");
   }
 }
 
@@ -108,9 +121,17 @@ TEST(Promise, AModelsHashIsOfItsFunctionAndEveryTensor) {
 
 TEST(Promise, FloatsThatAreHashedEndAfterTheyBegin) {
   ThreadPool pool({.threads = 1});
-  EXPECT_THROW(
-      hash_at_floats(op::exp, 4 * kFloatsInOneHash, 0, kernels::available_isas().front(), pool),
-      Error);
+  for (const auto& [begin, end, got] : {std::tuple{4 * kFloatsInOneHash, 0, "262144 and 0"},
+                                        {0, kFloatsInOneHash, "0 and 65536"},
+                                        {1, 4 * kFloatsInOneHash, "1 and 262144"}})
+    try {
+      hash_at_floats(op::exp, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end),
+                     kernels::available_isas().front(), pool);
+      ADD_FAILURE() << got;
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()),
+                std::string("hash_at_floats: expected multiples of 262144, in order, got ") + got);
+    }
 }
 
 // All floats take minutes; these are around 1, and around infinity with NaN after it.

@@ -301,7 +301,16 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
        [](Value x, Value) {
          return pad(x, {1, 0, 0}, {0, 0, 0}, {0, 0, 0});
        }},
+      {"pad",
+       [](Value x, Value) {
+         return pad(x, {0, 0, 0}, {kN, 0, 0}, {0, 0, 0});
+       }},
       {"gather", [](Value x, Value) { return gather(x, iota(x.builder(), kN), 0); }},
+      // Each example chooses a row of all of them.
+      {"gather",
+       [](Value x, Value) {
+         return gather(turned(x), argmax(reshape(x, {kN, 24}), 1), 0);
+       }},
       {"argmax",
        [](Value x, Value) { return x * cast(argmax(reshape(x, {kN * 24}), 0), Dtype::kF32); }},
       {"multiply",

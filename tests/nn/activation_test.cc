@@ -69,6 +69,13 @@ TEST(Activations, GainsKeepTheSecondMoment) {
   }
 }
 
+// Those that the moments do not give: PyTorch's.
+TEST(Activations, GainsOfPyTorch) {
+  EXPECT_EQ(activation_from_name("tanh").gain, 5.0 / 3);
+  EXPECT_EQ(activation_from_name("sigmoid").gain, 1);
+  EXPECT_EQ(activation_from_name("selu").gain, 0.75);
+}
+
 TEST(Activations, WorkedSlopes) {
   EXPECT_EQ(activation_from_name("sigmoid").steepest, 0.25);
   EXPECT_EQ(activation_from_name("tanh").steepest, 1);

@@ -55,6 +55,21 @@ TEST(CharLm, IsWrittenDownAndReadBack) {
                                    deep + std::string(deep.size(), ']') + "}"),
                Error);
   EXPECT_THROW(CharLm::from_config(net.mlp.config()), Error);
+  // What is read is checked, and so is the part of it.
+  const auto refusal = [&](const std::string& from, const std::string& to) {
+    std::string text = net.config();
+    text.replace(text.find(from), from.size(), to);
+    try {
+      CharLm::from_config(text);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(R"("context":3)", R"("context":4)"),
+            "charlm: the layers are 6-4-5, expected 4 embeddings of 2 to 5");
+  EXPECT_EQ(refusal(R"("model":"mlp")", R"("model":"gpt")"),
+            "mlp: the configuration is of another model");
 }
 
 TEST(CharLm, RefusesTextsOfAnotherLength) {

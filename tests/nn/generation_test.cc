@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "limpid/limpid.h"
@@ -155,10 +156,20 @@ TEST(Generation, DrawsByKeyZeroUnlessItIsGivenAnother) {
 
 TEST(Generation, RefusesWhatDoesNotFit) {
   LanguageModel m = model();
-  EXPECT_THROW(Generation(m, {}, {}), Error);
-  EXPECT_THROW(Generation(m, Ids{11}, {}), Error);
-  EXPECT_THROW(Generation(m, Ids{1}, {.vocabulary = 12}), Error);
-  EXPECT_THROW(Generation(m, Ids{1}, {.vocabulary = -1}), Error);
+  const auto refusal = [&](const Ids& prompt, const Generation::Options& options) {
+    try {
+      Generation(m, prompt, options);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal({}, {}), "generation: expected a prompt of at least one token");
+  EXPECT_EQ(refusal({11}, {}), "language model: expected a token of 0 to 10, got 11");
+  for (const std::int64_t vocabulary : {12, -1})
+    EXPECT_EQ(refusal({1}, {.vocabulary = vocabulary}),
+              "generation: expected a vocabulary of at most 11 tokens, the model's, got " +
+                  std::to_string(vocabulary));
   EXPECT_EQ(m.places(), 1);
   Generation generation(m, Ids{1}, {});
   EXPECT_THROW(generation.draw(), Error);  // nothing was read

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
+#include <utility>
 
 #include "limpid/limpid.h"
 
@@ -51,6 +53,7 @@ TEST(Gpt, HasTheParametersThatOneCounts) {
   const Gpt gated{
       .vocabulary = 65, .width = 96, .heads = 4, .feed_forward = GptFeedForward::kSwiglu};
   EXPECT_EQ(gated.init(Key(0)).at("layers.0.mlp.up_proj.weight").shape(), (Shape{256, 96}));
+  EXPECT_EQ((Gpt{.width = 128, .feed_forward = GptFeedForward::kSwiglu}.hidden_width()), 341);
 }
 
 // Of a stream of ones and -ones: an eps of 3 halves both kinds of norm.
@@ -115,6 +118,35 @@ TEST(Gpt, GivesTheBitsOfTheInterpreterAndOfABatch) {
     const Tensor together = compile(net)(params, Tensor::from<std::int32_t>({3, 9}, three));
     EXPECT_TRUE(alone.same_bits(together.rows(1, 1).reshape(alone.shape()))) << net.config();
   }
+}
+
+TEST(Gpt, AnUntiedHeadBeginsAsSmallAsTheEmbeddings) {
+  Gpt net{.vocabulary = 50, .layers = 1, .width = 64, .tied = false};
+  double squares = 0;
+  const Params params = net.init(Key(2));
+  for (const float v : params.at("lm_head.weight").values<float>()) squares += std::pow(v, 2);
+  EXPECT_NEAR(std::sqrt(squares / (50 * 64)), 0.02, 0.002);
+}
+
+// Whoever reads a trace or feeds caches back finds them by name.
+TEST(Gpt, NamesItsLayersAndCaches) {
+  const Gpt net = small_nets()[0];
+  const auto scopes = [](const Function& f) {
+    std::vector<std::string> all;
+    for (const Node& node : f.nodes()) all.push_back(node.scope);
+    return all;
+  };
+  for (const Function& f : {net.function(), net.cached_function({})}) {
+    const std::vector<std::string> all = scopes(f);
+    for (const char* layer : {"embed_tokens", "embed_positions", "layers.1.mlp.down_proj", "norm"})
+      EXPECT_NE(std::find(all.begin(), all.end(), layer), all.end()) << layer;
+    EXPECT_EQ(all.back(), "lm_head");
+  }
+  std::vector<std::string> names;
+  for (const Output& o : net.cached_function({}).outputs()) names.push_back(o.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"logits", "layers.0.self_attn.keys",
+                                             "layers.0.self_attn.values", "layers.1.self_attn.keys",
+                                             "layers.1.self_attn.values"}));
 }
 
 // Of two texts, each read in two parts: every token has the logits that a whole pass gives it.
@@ -197,6 +229,8 @@ TEST(Gpt, WhatBlocksAddBeginsSmallerTheMoreThereAre) {
     for (const float v : params.at(name).values<float>()) squares += std::pow(v, 2);
     return std::sqrt(squares / static_cast<double>(params.at(name).elements()));
   };
+  for (const char* table : {"embed_tokens.weight", "embed_positions.weight"})
+    EXPECT_NEAR(spread(table), 0.02, 0.002) << table;
   for (const std::string block : {"layers.0", "layers.7"}) {
     for (const char* into : {".self_attn.q_proj.weight", ".mlp.up_proj.weight"})
       EXPECT_NEAR(spread(block + into), 0.02, 0.001) << block << into;
@@ -242,6 +276,51 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
                   "gpt: expected tokens [..., length] with a length of 1 to 9, got " +
                       to_string(Type{Dtype::kI32, ids}));
       }
+}
+
+// Whoever is refused learns from one line what came and what was expected.
+TEST(Gpt, SaysWhatDoesNotFit) {
+  const auto message_of = [](const auto& use) {
+    try {
+      use();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument) << e.what();
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::pair<Gpt, const char*> nets[] = {
+      {{}, "gpt: vocabulary is 0, expected 1 to 16777216"},
+      {{.vocabulary = 5, .context = 0}, "gpt: context is 0, expected 1 to 16777216"},
+      {{.vocabulary = 5, .layers = 1025}, "gpt: layers is 1025, expected 1 to 1024"},
+      {{.vocabulary = 5, .width = 0}, "gpt: width is 0, expected 1 to 16777216"},
+      {{.vocabulary = 5, .heads = 0}, "gpt: heads is 0, expected 1 to 16777216"},
+      {{.vocabulary = 5, .width = Gpt::kMaxSize},
+       "gpt: hidden is 67108864, expected 1 to 16777216"},
+      {{.vocabulary = 5, .width = 12, .heads = 6, .kv_heads = 4},
+       "gpt: expected heads that divide the width and key/value heads that divide the heads, got a "
+       "width of 12, 6 heads and 4 key/value heads"},
+      {{.vocabulary = 5, .norm_eps = nan}, "gpt: norm_eps is nan, expected more than 0"},
+      {{.vocabulary = 5, .dropout = nan},
+       "gpt: expected a dropout of 0 or more and below 1, got nan"},
+      {{.vocabulary = 5, .width = 12, .positions = GptPositions::kRotary},
+       "rotary: expected an even head size and a base above 1, got 3 and 10000"},
+      {{.vocabulary = 5, .positions = GptPositions::kRotary, .rotary_base = nan},
+       "rotary: expected an even head size and a base above 1, got 32 and nan"},
+      {{.vocabulary = 5,
+        .positions = GptPositions::kRotary,
+        .rotary_scaling = RotaryScaling{.factor = 0.5, .low = 2, .high = 3, .context = 7}},
+       "rotary: expected a scaling factor of at least 1, frequency factors with low < high and a "
+       "context of at least 1, got 0.5, 2 and 3, and 7"}};
+  for (const auto& [net, message] : nets) EXPECT_EQ(message_of([&] { net.check(); }), message);
+  EXPECT_EQ(message_of([] {
+              small_nets()[0].cached_function({.sequences = 2, .length = 0, .capacity = 5});
+            }),
+            "gpt: expected chunks of at least 1 token and 1 sequence and a capacity of at least 0, "
+            "got 0, 2 and 5");
+  EXPECT_EQ(message_of([] { Gpt::from_config(R"({"model": "mlp"})"); }),
+            "gpt: the configuration is of another model");
 }
 
 TEST(Gpt, RefusesSizesBeyondAllUse) {

@@ -330,7 +330,10 @@ std::string message_of(const Code& code) {
 TEST(LanguageModel, RefusesWhatDoesNotFit) {
   const Gpt net = language_nets().front();
   const Params params = net.init(Key(0));
-  EXPECT_THROW(LanguageModel(net, params, {.sequences = 0}), Error);
+  EXPECT_EQ(
+      message_of([&] { LanguageModel(net, params, {.sequences = 0, .capacity = 5, .chunk = 4}); }),
+      "language model: expected at least 1 sequence, a capacity and a chunk of at least 1 "
+      "token, got 0, 5 and 4");
   EXPECT_THROW(LanguageModel(net, params, {.capacity = -1}), Error);
   EXPECT_THROW(LanguageModel(net, params, {.chunk = 0}), Error);
   EXPECT_EQ(message_of([&] { LanguageModel(net, params, {.capacity = 22}); }),
@@ -346,15 +349,18 @@ TEST(LanguageModel, RefusesWhatDoesNotFit) {
   auto s = model.join({});
   EXPECT_EQ(message_of([&] { model.join(Ids{1}); }),
             "language model: expected a free sequence slot, all 1 are in use");
-  EXPECT_NE(message_of([&] { s.logits(); }), "");
+  EXPECT_EQ(message_of([&] { s.logits(); }),
+            "language model: logits of a sequence without tokens; append some, and call step()");
   model.step();
   EXPECT_FALSE(s.ready());
   s.append(Ids{1, 2});
-  EXPECT_NE(message_of([&] { s.logits(); }), "");
+  EXPECT_EQ(message_of([&] { s.logits(); }),
+            "language model: logits of a sequence of 2 tokens of which 0 were read; call step()");
   EXPECT_NE(message_of([&] { s.append(-1); }), "");
   EXPECT_NE(message_of([&] { s.append(Ids{0, 0}); }), "");
   EXPECT_EQ(s.length(), 2);
-  EXPECT_NE(message_of([&] { s.truncate(3); }), "");
+  EXPECT_EQ(message_of([&] { s.truncate(3); }),
+            "language model: truncate: expected a length of 0 to 2, got 3");
   EXPECT_NE(message_of([&] { s.truncate(-1); }), "");
   s.append(0);
   model.step();
@@ -484,13 +490,25 @@ TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
     LanguageModel(nothing.finish({}), {}, {});
     ADD_FAILURE();
   } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kShape) << e.what();
+    EXPECT_EQ(e.code(), ErrorCode::kShape);
+    EXPECT_STREQ(
+        e.what(),
+        "language model: expected a function from i32[context] to f32[vocabulary], got one "
+        "with 0 inputs and 0 outputs");
   }
   const auto refuses = [](const Type& tokens, Dtype logits) {
     const Function f = trace("f", {{"tokens", tokens}}, [&](std::span<const Value> in) {
       return std::vector<Value>{cast(reshape(in[0], {4}), logits)};
     });
-    EXPECT_THROW(LanguageModel(f, {}, {}), Error);
+    try {
+      LanguageModel(f, {}, {});
+      ADD_FAILURE() << to_string(tokens);
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()),
+                "language model: expected a function from i32[context] to f32[vocabulary], got one "
+                "from " +
+                    to_string(tokens) + " to " + to_string(Type{logits, {4}}));
+    }
   };
   LanguageModel(
       trace("f", {{"tokens", {Dtype::kI32, {4}}}},

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <set>
+#include <string>
 
 #include "limpid/compile/executable.h"
 #include "limpid/compile/thread_pool.h"
@@ -15,6 +17,7 @@
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/init.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
 #include "limpid/nn/perceptron.h"
@@ -228,6 +231,87 @@ TEST(Mlp, NormsBeforeItsActivation) {
   const auto second = named("layers.1", Linear{8, 2});
   expect_as(MlpNorm::kLayer, sequential(first, named("norms.0", LayerNorm{8}), relu, second));
   expect_as(MlpNorm::kRms, sequential(first, named("norms.0", RmsNorm{8}), relu, second));
+}
+
+// The running statistics are those of rows, however the rows lie.
+TEST(Mlp, BatchNormTakesRowsOfAnyShape) {
+  Mlp net = mlp({3, 4, 2}, relu);
+  net.norm = MlpNorm::kBatch;
+  Params all = net.init(Key(2));
+  all.merge("", net.init_state());
+  all.set("norms.0.running_mean", normal(1)(Key(3), {4}));
+  const auto logits = [&](const Tensor& x) {
+    std::vector<Input> inputs = inputs_of(all);
+    inputs.push_back({"x", x.type()});
+    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+      return std::vector<Value>{net(args_of(all, in), in.back())};
+    });
+    std::vector<Tensor> values = all.values();
+    values.push_back(x);
+    return interpret(f, values)[0];
+  };
+  const Tensor x = normal(1)(Key(5), {2, 5, 3});
+  const Tensor together = logits(x).reshape({10, 2});
+  for (std::int64_t i = 0; i < 10; ++i)
+    EXPECT_TRUE(together.rows(i, 1).reshape({2}).same_bits(
+        logits(x.reshape({10, 3}).rows(i, 1).reshape({3}))))
+        << i;
+}
+
+TEST(Mlp, TrainingDropsOutWhateverTheNorm) {
+  for (const MlpNorm norm : {MlpNorm::kNone, MlpNorm::kBatch}) {
+    Mlp net = mlp({3, 16, 2}, relu, 0.5);
+    net.norm = norm;
+    Params all = net.init(Key(2));
+    const std::size_t count = all.size();
+    all.merge("", net.init_state());
+    std::vector<Input> inputs = inputs_of(all);
+    inputs.push_back({"x", {Dtype::kF32, {4, 3}}});
+    inputs.push_back({"key", {Dtype::kI64, {}}});
+    const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+      Args params, state;
+      for (std::size_t i = 0; i < all.size(); ++i)
+        (i < count ? params : state).set(all.names()[i], in[i]);
+      return std::vector<Value>{net.training(params, state, in[in.size() - 2], in.back()).logits};
+    });
+    const auto logits = [&](std::uint64_t key) {
+      std::vector<Tensor> values = all.values();
+      values.push_back(normal(1)(Key(5), {4, 3}));
+      values.push_back(key_tensor(Key(key)));
+      return interpret(f, values)[0];
+    };
+    EXPECT_TRUE(logits(1).same_bits(logits(1))) << name(norm);
+    EXPECT_FALSE(logits(1).same_bits(logits(2))) << name(norm);
+  }
+}
+
+// With momentum 0.1, a tenth of the way from 0 to the mean of the batch.
+TEST(Mlp, TrainingMovesTheRunningStatistics) {
+  Mlp net = mlp({1, 2, 1}, relu);
+  net.norm = MlpNorm::kBatch;
+  Params params = net.init(Key(2));
+  params.set("layers.0.weight", Tensor::from<float>({2, 1}, {1, -1}));
+  const Params state = net.init_state();
+  std::vector<Input> inputs = inputs_of(params);
+  for (const Input& input : inputs_of(state)) inputs.push_back(input);
+  inputs.push_back({"x", {Dtype::kF32, {2, 1}}});
+  inputs.push_back({"key", {Dtype::kI64, {}}});
+  const Function f = trace("f", inputs, [&](std::span<const Value> in) {
+    const Mlp::Training t =
+        net.training(args_of(params, in), args_of(state, in.subspan(params.size())),
+                     in[in.size() - 2], in.back());
+    EXPECT_EQ(t.state.names(), state.names());
+    return t.state.values();
+  });
+  std::vector<Tensor> values = params.values();
+  for (const Tensor& value : state.values()) values.push_back(value);
+  values.push_back(Tensor::from<float>({2, 1}, {1, 3}));
+  values.push_back(key_tensor(Key(0)));
+  const std::vector<Tensor> next = interpret(f, values);
+  const auto mean = next[0].values<float>(), variance = next[1].values<float>();
+  EXPECT_FLOAT_EQ(mean[0], 0.2f);
+  EXPECT_FLOAT_EQ(mean[1], -0.2f);
+  EXPECT_FLOAT_EQ(variance[0], 0.9f + 0.1f * 2);  // of a sample
 }
 
 // Two with the same key would drop the same elements.
@@ -461,6 +545,58 @@ TEST(Perceptron, HearsOfEveryExample) {
   EXPECT_EQ(examples, 4 * 3);
 }
 
+// The rule by hand, on what a line divides and on what none does.
+TEST(Perceptron, LearnsByItsRule) {
+  const std::vector<float> points{0, 0, 0, 1, 1, 0, 1, 1};
+  const auto learned = [&](const std::vector<float>& targets) {
+    const PerceptronRun run = train_perceptron({2}, Tensor::from<float>({4, 2}, points),
+                                               Tensor::from<float>({4}, targets), 12, 0.5);
+    std::vector<float> w{0, 0}, b{0};
+    for (std::size_t epoch = 0; epoch < run.mistakes.size(); ++epoch) {
+      std::int64_t mistakes = 0;
+      for (std::size_t i = 0; i < 4; ++i) {
+        const float *const x = &points[2 * i], z = w[0] * x[0] + w[1] * x[1] + b[0];
+        const float error = targets[i] - (z > 0 ? 1.0f : 0.0f);
+        mistakes += error != 0;
+        for (std::size_t k = 0; k < 2; ++k) w[k] += 0.5f * error * x[k];
+        b[0] += 0.5f * error;
+      }
+      EXPECT_EQ(run.mistakes[epoch], mistakes) << epoch;
+      EXPECT_TRUE(run.params[epoch].at("weight").same_bits(Tensor::from<float>({1, 2}, w)));
+      EXPECT_TRUE(run.params[epoch].at("bias").same_bits(Tensor::from<float>({1}, b)));
+    }
+    return run;
+  };
+  const PerceptronRun both = learned({0, 0, 0, 1});
+  EXPECT_EQ(both.mistakes.back(), 0);
+  EXPECT_LT(both.mistakes.size(), 12u);
+  EXPECT_FALSE(first_return(both));
+  const PerceptronRun either = learned({0, 1, 1, 0});
+  EXPECT_EQ(either.mistakes.size(), 12u);
+  const std::optional<Return> again = first_return(either);
+  ASSERT_TRUE(again);
+  EXPECT_LT(again->earlier, again->epoch);
+  for (const char* name : {"weight", "bias"})
+    EXPECT_TRUE(
+        either.params[again->epoch].at(name).same_bits(either.params[again->earlier].at(name)));
+}
+
+// To be where it was is no return while the bias differs, or where nothing was wrong.
+TEST(Perceptron, ReturnsToAllOfItsParametersByAMistake) {
+  const auto at = [](float weight, float bias) {
+    return Params{{"weight", Tensor::from<float>({1, 1}, {weight})},
+                  {"bias", Tensor::from<float>({1}, {bias})}};
+  };
+  EXPECT_FALSE(first_return({.params = {at(1, 0), at(1, 1)}, .mistakes = {1, 1}}));
+  EXPECT_FALSE(first_return({.params = {at(1, 0), at(2, 0)}, .mistakes = {1, 1}}));
+  EXPECT_FALSE(first_return({.params = {at(1, 0), at(1, 0)}, .mistakes = {1, 0}}));
+  const auto found =
+      first_return({.params = {at(1, 0), at(2, 0), at(3, 0), at(2, 0)}, .mistakes = {1, 1, 1, 1}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->epoch, 3u);
+  EXPECT_EQ(found->earlier, 1u);
+}
+
 TEST(Perceptron, RefusesExamplesOfAnotherShape) {
   const auto refuses = [](const Shape& x, const Shape& targets) {
     EXPECT_THROW(train_perceptron({2}, Tensor::zeros({Dtype::kF32, x}),
@@ -478,6 +614,59 @@ TEST(Linear, CountsParameters) {
   EXPECT_EQ(parameters(Linear{512, 2048}.init(Key(0))), 1'050'624);
   EXPECT_EQ(parameters(mlp({256, 512, 256, 128, 100}, relu).init(Key(0))),
             256 * 512 + 512 + 512 * 256 + 256 + 256 * 128 + 128 + 128 * 100 + 100);
+}
+
+std::string complaint_of(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+// Whoever is refused learns from one line what came and what was expected.
+TEST(Messages, OfLayers) {
+  EXPECT_EQ(complaint_of([] { mlp({3}, relu).init(Key(0)); }),
+            "mlp: expected at least 2 sizes (in and out), got 1");
+  EXPECT_EQ(complaint_of([] { mlp({3, 0}, relu).init(Key(0)); }), "mlp: size 0 is below 1");
+  EXPECT_EQ(complaint_of([] { lecun_normal()(Key(0), {64}); }),
+            "init: expected a weight (out, in, ...), got [64]");
+  EXPECT_EQ(
+      complaint_of(
+          [] { MultiHeadAttention{.features = 9, .heads = 3, .kv_heads = 2}.init(Key(0)); }),
+      "attention: expected heads that divide the features and key/value heads that divide the "
+      "heads, got 9 features, 3 heads and 2 key/value heads");
+  EXPECT_EQ(complaint_of([] {
+              CharLm{5, 0, 2, Mlp{{6, 5}}}.init(Key(0));
+            }),
+            "charlm: size 0 is below 1");
+  EXPECT_EQ(complaint_of([] {
+              CharLm{5, 3, 2, Mlp{.sizes = {6, 4, 5}, .norm = MlpNorm::kBatch}}.init(Key(0));
+            }),
+            "charlm: batch norm is not supported");
+  EXPECT_EQ(complaint_of([] {
+              train_perceptron({2}, Tensor::zeros({Dtype::kF32, {4, 3}}),
+                               Tensor::zeros({Dtype::kF32, {5}}), 1);
+            }),
+            "train_perceptron: examples are f32[4, 3], targets f32[5]; expected [n, 2] and [n]");
+}
+
+// A name that there is not is answered with those that there are.
+TEST(Messages, OfNames) {
+  EXPECT_EQ(complaint_of([] { mlp_norm_from_name("no"); }),
+            "no entry 'no'; there are: none, layer, rms, batch");
+  EXPECT_EQ(complaint_of([] { gpt_norm_from_name("no"); }), "no entry 'no'; there are: layer, rms");
+  EXPECT_EQ(complaint_of([] { gpt_feed_forward_from_name("no"); }),
+            "no entry 'no'; there are: gelu, gelu_tanh, swiglu");
+  EXPECT_EQ(complaint_of([] { gpt_positions_from_name("no"); }),
+            "no entry 'no'; there are: learned, rotary");
+  EXPECT_EQ(complaint_of([] { init_from_name("no", 1); }),
+            "no entry 'no'; there are: he, he-uniform, xavier, xavier-uniform, lecun, "
+            "lecun-uniform, orthogonal, normal, truncated-normal, zeros");
+  EXPECT_EQ(complaint_of([] { activation_from_name("no"); }),
+            "no entry 'no'; there are: relu, leaky_relu, elu, selu, gelu, gelu_tanh, silu, mish, "
+            "softplus, hard_swish, tanh, sigmoid, ...");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/arithmetic.h"
@@ -104,25 +106,27 @@ TEST(Sampling, OrdersAndWeighsManyTokens) {
 }
 
 TEST(Sampling, RefusesWhatIsNoChoice) {
-  const auto refuses = [](const std::vector<float>& logits, const Sampling& sampling) {
-    EXPECT_THROW(sample(logits, sampling, Key(0)), Error);
+  const auto refusal = [](const std::vector<float>& logits, const Sampling& sampling) {
+    try {
+      sample(logits, sampling, Key(0));
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
   };
-  refuses({}, {});
-  refuses({0, std::nanf("")}, {});
-  refuses({0, kInfinity}, {});
-  refuses({-kInfinity, -kInfinity}, {});
-  try {
-    sample(std::vector<float>{0, kInfinity, 0}, {}, Key(0));
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "sample: logit 1 is inf");
-  }
-  refuses({0}, {.temperature = -1});
-  refuses({0}, {.temperature = kInfinity});
-  refuses({0}, {.top_k = -1});
-  refuses({0}, {.top_p = 0});
-  refuses({0}, {.top_p = 1.5});
-  refuses({0}, {.top_p = std::nan("")});
+  EXPECT_EQ(refusal({}, {}), "sample: none of the 0 tokens has a probability above 0");
+  EXPECT_EQ(refusal({-kInfinity, -kInfinity}, {}),
+            "sample: none of the 2 tokens has a probability above 0");
+  EXPECT_EQ(refusal({0, std::nanf("")}, {}), "sample: logit 1 is nan");
+  EXPECT_EQ(refusal({0, kInfinity, 0}, {}), "sample: logit 1 is inf");
+  const double nan = std::nan("");
+  for (const auto& [temperature, got] : {std::pair{-1.0, "-1"}, {INFINITY, "inf"}, {nan, "nan"}})
+    EXPECT_EQ(refusal({0}, {.temperature = temperature}),
+              std::string("sample: expected a temperature of 0 or more, got ") + got);
+  EXPECT_EQ(refusal({0}, {.top_k = -1}), "sample: expected a top_k of 0 or more, got -1");
+  for (const auto& [top_p, got] : {std::pair{0.0, "0"}, {1.5, "1.5"}, {nan, "nan"}})
+    EXPECT_EQ(refusal({0}, {.top_p = top_p}),
+              std::string("sample: expected a top_p above 0 and at most 1, got ") + got);
 }
 
 }  // namespace

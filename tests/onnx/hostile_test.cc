@@ -60,6 +60,10 @@ TEST(Hostile, FieldsHaveNumbersOfTheFormat) {
   refused({0x09, 0, 0, 0, 0, 0, 0, 0}, "it ends inside a number");
   refused({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0},
           "a number has more than 10 bytes");
+  // A number where a message is expected, bytes for a number, an integer for a real.
+  refused({0x38, 0}, "field 7 has wire type 0, expected 2");
+  refused({0x42, 5, 0x15, 0, 0, 0, 0}, "field 2 has wire type 5, expected 0");
+  refused({0x3a, 9, 0x0a, 7, 0x2a, 5, 0xa0, 1, 1, 0x10, 0}, "field 2 has wire type 0, expected 5");
 }
 
 TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {

@@ -1,7 +1,9 @@
 // Imported models: inferred shapes, values known at import, and names that stay.
 #include <algorithm>
+#include <cfenv>
 #include <limits>
 
+#include "limpid/formats/onnx/example_model.h"
 #include "tests/onnx/models.h"
 
 namespace limpid::testing {
@@ -72,6 +74,61 @@ TEST(Import, AllOperatorsThatAreMissingAreNamed) {
   expect_error(ErrorCode::kUnsupported,
                "operators that Limpid does not have: Convolve ('first', 'y'), Wobble ('second')",
                [&] { import(model); });
+}
+
+// In one line, whatever they are called and however many nodes they have.
+TEST(Import, OperatorsThatAreMissingAreNamedInOneLine) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"2"});
+  for (int i = 0; i < 1003; ++i) add_node(graph, "Wobble", {"x"}, {"y" + std::to_string(i)});
+  add_node(graph, "a b\n", {"x"}, {"z"});
+  add_node(graph, std::string(97, 'n'), {"x"}, {"z"});
+  add_node(graph, std::string(96, 'o'), {"x"}, {"z"});
+  const std::string message = error_of(ErrorCode::kUnsupported, [&] { import(model); });
+  EXPECT_TRUE(message.starts_with("operators that Limpid does not have: 'a b\\x0a' ('z'), '" +
+                                  std::string(96, 'n') + "...' ('z'), Wobble ('y0', 'y1', "))
+      << message;
+  EXPECT_TRUE(message.ends_with(", 'y997' and 5 more), " + std::string(96, 'o') + " ( and 1 more)"))
+      << message;
+}
+
+void flush_subnormals() {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#elif defined(__aarch64__)
+  std::uint64_t fpcr = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
+  asm volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));
+#endif
+}
+
+// Attributes become f64 when they are read, and constants f32.
+TEST(Import, TheFloatModeOfTheProgramDoesNotShow) {
+  ::onnx::ModelProto model = empty_model();
+  auto& graph = *model.mutable_graph();
+  add_input(graph, "x", kFloat, {"batch", "3", "1"});
+  set_integer(add_node(graph, "LRN", {"x"}, {"h"}), "size", 3);
+  set_real(add_node(graph, "Constant", {}, {"tiny"}), "value_float", 1e-40f);
+  add_node(graph, "Mul", {"h", "tiny"}, {"y"});
+  add_output(graph, "y");
+  const TemporaryFolder folder;
+  write(folder / "m.onnx", bytes_of_model(model));
+  const auto read = [&] {
+    const onnx::ImportOptions two{.dimensions = {{"batch", 2}}, .known = {}};
+    return std::vector<Function>{import(model, two).function,
+                                 onnx::load_onnx(folder / "m.onnx", two).function,
+                                 onnx::load_onnx_model(folder / "m.onnx").function};
+  };
+  const std::vector<Function> expected = read();
+  for (void (*const set)() :
+       std::vector<void (*)()>{flush_subnormals, [] { std::fesetround(FE_UPWARD); },
+                               [] { std::fesetround(FE_DOWNWARD); }}) {
+    set();
+    const std::vector<Function> got = read();
+    std::fesetenv(FE_DFL_ENV);
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(got[i], expected[i]) << i;
+  }
 }
 
 TEST(Import, FloatingInitializersAreParametersAndIntegersConstants) {
@@ -214,6 +271,12 @@ TEST(Import, MeaningsAreThoseOfTheVersion) {
   add_output(*old.mutable_graph(), "y");
   const Tensor x = Tensor::from<float>({3}, {-5, 0.5f, 5});
   EXPECT_EQ(numbers(import(old), {x}), (std::vector<float>{-1, 0.5f, 1}));
+
+  ::onnx::ModelProto half = empty_model(6);
+  add_input(*half.mutable_graph(), "x", kFloat, {"3"});
+  set_real(add_node(*half.mutable_graph(), "Clip", {"x"}, {"y"}), "min", -1);
+  add_output(*half.mutable_graph(), "y");
+  EXPECT_EQ(numbers(import(half), {x}), (std::vector<float>{-1, 0.5f, 5}));
 
   ::onnx::ModelProto young = empty_model(13);
   add_input(*young.mutable_graph(), "x", kFloat, {"3"});

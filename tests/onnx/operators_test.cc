@@ -303,8 +303,18 @@ TEST(OnnxEinsum, StretchesOnes) {
 
 TEST(OnnxEinsum, RefusesWhatIsNoEquation) {
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6});
-  for (const char* equation : {"ij,jk->ik", "i->i", "ijk->i", "ij->k", "ij->ii", "i1->i", "ii->i"})
-    EXPECT_THROW(OneNode("Einsum", 12).text("equation", equation).run({x}), Error) << equation;
+  const auto refused = [&](const std::string& equation, const std::string& why) {
+    expect_refused(OneNode("Einsum", 12).text("equation", equation), {x}, ErrorCode::kFormat,
+                   "'" + equation + "': " + why);
+  };
+  refused("ij,jk->ik", "the equation has 2 operands, got 1");
+  for (const std::string term : {"i", "ijk"})
+    refused(term + "->i", "'" + term + "' does not name the dimensions of a tensor of rank 2");
+  refused("ij->k", "'k' is not a dimension of an operand");
+  refused("ij->ii", "'i' is duplicated in the result");
+  refused("i1->i", "'1' is not a letter");
+  expect_refused(OneNode("Einsum", 12).text("equation", "ii->i"), {x}, ErrorCode::kShape,
+                 "dimensions 0 and 1 of f32[2, 3] share a name but differ in size");
 }
 
 // ---- arithmetic, logic and shapes
@@ -510,6 +520,8 @@ TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
   pad(x, "constant", whole({2}, {-3, -2}), kShape,
       "negative pads remove more than the dimension has");
   pad(none, "edge", two, kShape, "an empty dimension cannot be padded");
+  pad(x, "edge", whole({2}, {3'000'000'000, 0}), ErrorCode::kUnsupported,
+      "a sequence of 3000000004 numbers is too long");
 }
 
 // Of five elements in parts of two, the third has one and the fourth none.
@@ -549,6 +561,18 @@ TEST(OnnxParts, AConditionChoosesPlaces) {
                   .same_bits(reals({1, 2}, {3, 4})));
   expect_error(ErrorCode::kShape, "the condition is true at 2, expected places below 2",
                [&] { compress(third, std::move(OneNode("Compress", 11).integer("axis", 0))); });
+}
+
+TEST(OnnxParts, SlicesHaveInputsSinceVersion10) {
+  const Tensor x = reals({4}, {1, 2, 3, 4});
+  EXPECT_TRUE(OneNode("Slice", 9)
+                  .integers("starts", {1})
+                  .integers("ends", {3})
+                  .run({x})[0]
+                  .same_bits(reals({2}, {2, 3})));
+  EXPECT_TRUE(OneNode("Slice", 10)
+                  .run({x, whole({1}, {1}), whole({1}, {3})})[0]
+                  .same_bits(reals({2}, {2, 3})));
 }
 
 TEST(OnnxParts, OldConcatsWereAlongTheSecondAxis) {
@@ -802,6 +826,18 @@ TEST(OnnxIndices, GatherNdBehindDimensionsInCommon) {
                   .same_bits(narrow({2, 1}, {2, 5})));
 }
 
+// Version 11 gave it another name.
+TEST(OnnxIndices, AScatterIsOneOfOldVersions) {
+  const std::vector<std::optional<Tensor>> inputs{reals({2}, {1, 2}), whole({1}, {1}),
+                                                  reals({1}, {5})};
+  EXPECT_TRUE(OneNode("Scatter", 10).run(inputs)[0].same_bits(reals({2}, {1, 5})));
+  EXPECT_TRUE(OneNode("ScatterElements", 11).run(inputs)[0].same_bits(reals({2}, {1, 5})));
+  for (const auto& [op, version] : {std::pair{"Scatter", 11}, {"ScatterElements", 10}})
+    expect_error(ErrorCode::kUnsupported,
+                 std::string("operators that Limpid does not have: ") + op + " ('y0')",
+                 [&] { OneNode(op, version).imported(inputs); });
+}
+
 TEST(OnnxIndices, AreRefusedWhereTheyDoNotFit) {
   const Tensor x = reals({2, 2}, {1, 2, 3, 4});
   for (const Tensor& places : {whole({1, 3}, {0, 0, 0}), whole({1, 0}, {}), whole({}, {0})})
@@ -1022,7 +1058,7 @@ TEST(OnnxAttention, ScoresOfEveryStage) {
   expect_near(scores(1), reals({1, 1, 1, 2}, {a, b}));
   expect_near(scores(2), reals({1, 1, 1, 2}, {a, b + 1}));
   expect_near(scores(3), reals({1, 1, 1, 2}, {share, 1 - share}));
-  EXPECT_THROW(scores(4), Error);
+  for (const int mode : {-1, 4}) EXPECT_THROW(scores(mode), Error) << mode;
 }
 
 TEST(OnnxAttention, HeadsMustFit) {

@@ -216,6 +216,15 @@ TEST(OnnxExport, NumbersTheNamesThatAreTaken) {
   EXPECT_EQ(model.graph().output(0).name(), "Relu_2");
 }
 
+// A graph must have a name.
+TEST(OnnxExport, NamesAFunctionThatHasNoName) {
+  const Function f = trace("", {{"x", {Dtype::kF32, {2}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });
+  ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(f));
+  check(model);
+  EXPECT_EQ(model.graph().name(), "function");
+}
+
 TEST(OnnxExport, RefusesABatchOfNothing) {
   const Function f = trace("f", {{"w", {Dtype::kF32, {3}}}},
                            [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });

@@ -145,13 +145,15 @@ TEST(OnnxRoundTrip, OfF64KeepsItsDigits) {
   const Tensor gamma = random_tensor({Dtype::kF64, {5}}, Key(2), -2, 2);
   expect_alike({{"x", x.type()}, {"gamma", gamma.type()}}, {x, gamma}, 1e-12,
                [](std::span<const Value> in) {
-                 return std::vector<Value>{leaky_relu(in[0], 0.1),
-                                           elu(in[0], 0.3),
-                                           selu(in[0]),
-                                           hard_sigmoid(in[0]),
-                                           hard_swish(in[0]),
-                                           clamp(in[0], -0.1, 0.7),
-                                           layer_norm(in[0], in[1], in[1], 1e-5)};
+                 return std::vector<Value>{
+                     leaky_relu(in[0], 0.1),
+                     elu(in[0], 0.3),
+                     selu(in[0]),
+                     hard_sigmoid(in[0]),
+                     hard_swish(in[0]),
+                     clamp(in[0], -0.1, 0.7),
+                     layer_norm(in[0], in[1], in[1], 1e-5),
+                     batch_norm_inference(in[0], in[1], in[1], in[1], in[1] * in[1], 0.1)};
                });
 }
 
@@ -211,6 +213,16 @@ TEST(OnnxRoundTrip, OfNothing) {
                                            max(in[1], 0),        min(in[1], 0),
                                            max(in[0], 1)};
                });
+}
+
+// How many examples have no elements cannot be told from the elements.
+TEST(OnnxRoundTrip, OfNothingInABatch) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {0, 2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{reshape(in[0], {2, 0})};
+  });
+  const onnx::Imported read = onnx::parse_onnx(onnx::serialize_onnx(f, {}, {.batch = "N"}),
+                                               {.dimensions = {{"N", 3}}, .known = {}});
+  EXPECT_EQ(to_string(read.function.type(read.function.outputs()[0].value)), "f32[3, 2, 0]");
 }
 
 // Between the elements of an axis of one there is nothing.

@@ -60,17 +60,26 @@ TEST(Clamp, KeepsNanAndHasNoSlopeAtItsEnds) {
   EXPECT_EQ(values(interpret(grad(f, {0}), x)[0]), (std::vector<float>{0, 0, 1, 0, 0}));
 }
 
+float slope(const std::function<Value(Value)>& f, float at = 0) {
+  const Function traced = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
+    return std::vector<Value>{f(in[0])};
+  });
+  return interpret(grad(traced, {0}), std::vector<Tensor>{Tensor::scalar(at)})[0].item<float>();
+}
+
 // The derivative at 0 is the left one, which elu and leaky_relu leave open.
 TEST(Kinks, SlopesAtZero) {
-  const auto slope = [](const std::function<Value(Value)>& f) {
-    const Function traced = trace("f", {{"x", {Dtype::kF32, {}}}}, [&](std::span<const Value> in) {
-      return std::vector<Value>{f(in[0])};
-    });
-    return interpret(grad(traced, {0}), std::vector<Tensor>{Tensor::scalar(0.0f)})[0].item<float>();
-  };
   EXPECT_EQ(slope(relu), 0);
   EXPECT_EQ(slope([](Value x) { return leaky_relu(x, 0.25); }), 0.25f);
   EXPECT_EQ(slope([](Value x) { return elu(x, 0.5); }), 0.5f);
+}
+
+// x / 3 + 1/2 holds from -3 to below 3; the flat parts of hard_sigmoid include their ends.
+TEST(Kinks, SlopesAtMinusThreeAndThree) {
+  EXPECT_EQ(slope(hard_swish, -3), -0.5f);
+  EXPECT_EQ(slope(hard_swish, 3), 1);
+  EXPECT_EQ(slope(hard_sigmoid, -3), 0);
+  EXPECT_EQ(slope(hard_sigmoid, 3), 0);
 }
 
 TEST(LogSumExp, OfInfinities) {
@@ -79,6 +88,22 @@ TEST(LogSumExp, OfInfinities) {
   EXPECT_EQ(at({-kInf, 3}, [](Value x) { return log_sum_exp(x); })[0], 3);
   EXPECT_TRUE(std::isnan(at({1, kNan}, [](Value x) { return log_sum_exp(x); })[0]));
   EXPECT_NEAR(at({1000, 1001, 1002}, [](Value x) { return log_sum_exp(x); })[0], 1002.40761, 1e-4);
+}
+
+TEST(Softmax, IsOverTheAxisThatIsAsked) {
+  const Tensor x = Tensor::from<float>({2, 3}, {0, 1, 2, 4, 2, 5});
+  for (Value (*const f)(Value, std::int64_t) : {softmax, log_softmax, log_sum_exp}) {
+    const Function both = trace("f", {{"x", x.type()}}, [&](std::span<const Value> in) {
+      const Value turned = f(transpose(in[0], {1, 0}), -1);
+      const bool reduced = turned.rank() == 1;
+      return std::vector<Value>{f(in[0], 0), f(in[0], -2),
+                                reduced ? turned : transpose(turned, {1, 0})};
+    });
+    const std::vector<Tensor> y = interpret(both, std::vector<Tensor>{x});
+    for (std::size_t i : {0, 1})
+      for (std::size_t k = 0; k < y[2].values<float>().size(); ++k)
+        EXPECT_FLOAT_EQ(y[i].values<float>()[k], y[2].values<float>()[k]) << i << ", " << k;
+  }
 }
 
 TEST(Softmax, Worked) {

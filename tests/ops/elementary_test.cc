@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
@@ -213,6 +214,24 @@ TEST(Log1p, AndExpm1KeepTheDigitsOfSmallNumbers) {
   EXPECT_TRUE(y[1].same_bits(x));
   for (const std::size_t naive : {2, 3})
     for (const float v : y[naive].values<float>()) EXPECT_EQ(v, 0);
+}
+
+// Each of the three may be the one that is stretched.
+TEST(Select, StretchesItsOperands) {
+  const Type row{Dtype::kF32, {3}}, column{Dtype::kF32, {2, 1}};
+  const Function f =
+      trace("f", {{"mask", {Dtype::kBool, {3}}}, {"row", row}, {"column", column}},
+            [](std::span<const Value> in) {
+              return std::vector<Value>{select(in[0], in[1], in[2]), select(in[0], in[2], in[1]),
+                                        logical_or(in[0], in[2] < in[1])};
+            });
+  const std::vector<Tensor> in{Tensor::from<bool>({3}, {true, false, false}),
+                               Tensor::from<float>({3}, {1, 2, 3}),
+                               Tensor::from<float>({2, 1}, {2, 5})};
+  const std::vector<Tensor> y = interpret(f, in);
+  EXPECT_TRUE(y[0].same_bits(Tensor::from<float>({2, 3}, {1, 2, 2, 1, 5, 5})));
+  EXPECT_TRUE(y[1].same_bits(Tensor::from<float>({2, 3}, {2, 2, 3, 5, 2, 3})));
+  EXPECT_TRUE(y[2].same_bits(Tensor::from<bool>({2, 3}, {true, false, true, true, false, false})));
 }
 
 }  // namespace

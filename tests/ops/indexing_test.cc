@@ -67,6 +67,18 @@ TEST(Scatter, CombinesTheUpdatesOfARowInTheirOrder) {
   EXPECT_TRUE(with(ScatterMode::kMinimum).same_bits(reals({3}, {2, 6, 7})));
 }
 
+TEST(Scatter, OfIntegersWrapsAround) {
+  constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
+  const auto with = [&](ScatterMode mode) {
+    return run({whole({3}, {5, kHighest, -7}), whole({3}, {0, 1, 2}), whole({3}, {-2, 2, 3})},
+               [&](auto in) { return Values{scatter(in[0], in[1], in[2], mode)}; })[0];
+  };
+  EXPECT_TRUE(with(ScatterMode::kAdd).same_bits(whole({3}, {3, -kHighest, -4})));
+  EXPECT_TRUE(with(ScatterMode::kMultiply).same_bits(whole({3}, {-10, -2, -21})));
+  EXPECT_TRUE(with(ScatterMode::kMaximum).same_bits(whole({3}, {5, kHighest, 3})));
+  EXPECT_TRUE(with(ScatterMode::kMinimum).same_bits(whole({3}, {-2, 2, -7})));
+}
+
 TEST(Scatter, AddsToRowsThatThereAre) {
   const auto added = [](std::int64_t batch) {
     return run({reals({2}, {1, 2}), whole({2}, {1, 0}), reals({2}, {10, 20})}, [&](auto in) {
@@ -137,6 +149,10 @@ TEST(TopK, AlongAnyAxis) {
   EXPECT_TRUE(y[1].same_bits(whole({2, 2}, {1, 0, 2, 2})));
   EXPECT_TRUE(y[2].same_bits(whole({3, 1}, {1, 3, 2})));
   EXPECT_TRUE(y[3].same_bits(whole({3, 1}, {0, 0, 0})));
+  // In the middle of three.
+  const auto deep = run({whole({2, 3, 2}, {1, 5, 3, 4, 2, 6, 9, 7, 8, 8, 7, 9})},
+                        [](auto in) { return Values{top_k(in[0], 2, 1).values}; });
+  EXPECT_TRUE(deep[0].same_bits(whole({2, 2, 2}, {3, 6, 2, 5, 9, 9, 8, 8})));
   const auto none = run({x}, [](auto in) { return Values{top_k(in[0], 0, 1).values}; });
   EXPECT_EQ(none[0].shape(), (Shape{3, 0}));
   EXPECT_THROW(run({x}, [](auto in) { return Values{top_k(in[0], 3, 1).values}; }), Error);
@@ -176,6 +192,29 @@ TEST(AlongAxis, FlatIndexIsMinusOneOutside) {
                      }),
                  Error)
         << to_string(shape);
+}
+
+TEST(AlongAxis, CombinesUpdatesAsItIsTold) {
+  const auto y =
+      run({reals({2, 2}, {1, 2, 3, 4}), whole({2, 1}, {1, 0}), reals({2, 1}, {10, 20})},
+          [](std::span<const Value> in) {
+            return Values{scatter_along_axis(in[0], in[1], in[2], -1, ScatterMode::kAdd)};
+          });
+  EXPECT_TRUE(y[0].same_bits(reals({2, 2}, {1, 12, 23, 4})));
+  for (const Shape& indices : {Shape{2}, Shape{2, 1, 1}})
+    EXPECT_THROW(run({reals({2, 2}, {1, 2, 3, 4}), Tensor::zeros({Dtype::kI32, indices})},
+                     [](auto in) { return Values{take_along_axis(in[0], in[1], 1)}; }),
+                 Error)
+        << to_string(indices);
+}
+
+TEST(AlongAxis, FlipsTheAxisThatIsAsked) {
+  const auto y = run({reals({2, 3}, {1, 2, 3, 4, 5, 6})}, [](std::span<const Value> in) {
+    return Values{flip(in[0], 0), flip(in[0], 1), flip(in[0], -1)};
+  });
+  EXPECT_TRUE(y[0].same_bits(reals({2, 3}, {4, 5, 6, 1, 2, 3})));
+  EXPECT_TRUE(y[1].same_bits(reals({2, 3}, {3, 2, 1, 6, 5, 4})));
+  EXPECT_TRUE(y[2].same_bits(y[1]));
 }
 
 TEST(AlongAxis, FlipAndPaddingRepeatElements) {

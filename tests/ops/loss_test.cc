@@ -51,6 +51,18 @@ TEST(BinaryCrossEntropy, FarOutIsFiniteAndKeepsItsTail) {
   EXPECT_NEAR(loss.values<float>()[3] / std::exp(-50.0), 1, 1e-6);
 }
 
+// Each label of an example counts by its own weight where it is positive.
+TEST(MultiLabel, SumsWeightedLabels) {
+  const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {0, 0, 0, 0}),
+                               Tensor::from<float>({2, 2}, {1, 0, 1, 1}), row({3, 5})};
+  const Tensor loss = value_of(in, [](std::span<const Value> v) {
+    return multi_label_loss(v[0], v[1], Reduction::kNone, v[2]);
+  });
+  ASSERT_EQ(loss.shape(), Shape{2});
+  EXPECT_NEAR(loss.values<float>()[0], (3 + 1) * std::log(2.0), 1e-6);
+  EXPECT_NEAR(loss.values<float>()[1], (3 + 5) * std::log(2.0), 1e-6);
+}
+
 // prediction - target, over the number of examples.
 TEST(CrossEntropy, GradientIsPredictionMinusTarget) {
   const std::vector<Tensor> in{Tensor::from<float>({2, 2}, {0, 0, 3, 3}),

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -131,6 +134,7 @@ TEST(Operands, OfProducts) {
                  {{0, {kF32, {3, 5}}},
                   {0, {kF32, {}}},
                   {1, {kF32, {4}}},
+                  {1, {kF32, {5, 4, 1}}},
                   {1, {kF64, {5, 4}}},
                   {2, {kF32, {4}}},
                   {2, {kF32, {1, 5}}},
@@ -166,6 +170,14 @@ TEST(Operands, OfRows) {
       trace("f", {{"x", {kF32, {2, 8}}}, {"angle", {kF32, {}}}},
             [](auto in) { return std::vector<Value>{rotary_embedding(in[0], in[1], in[1])}; }),
       Error);
+  for (const std::int64_t dims : {0, 3})
+    EXPECT_THROW(
+        expect_refused(op::layer_norm, {{"dims", dims}, {"eps", 1e-5}}, {{kF32, {3, 4}}}, {}),
+        Error)
+        << dims;
+  expect_refused(op::layer_norm_gradient, {{"dims", std::int64_t{1}}, {"eps", 1e-5}},
+                 {{kF32, {3, 4}}, {kF32, {3, 4}}, {kF32, {4}}},
+                 {{1, {kF32, {2, 4}}}, {1, {kF64, {3, 4}}}, {2, {kF32, {3}}}});
   const auto normed = [](bool gamma, bool beta) {
     trace("f", {{"x", {kF32, {3, 4}}}, {"p", {kF32, {4}}}}, [&](auto in) {
       return std::vector<Value>{layer_norm(in[0], gamma ? in[1] : Value(), beta ? in[1] : Value())};
@@ -433,6 +445,451 @@ TEST(Operands, OfConstants) {
   EXPECT_EQ(iota(b, std::int64_t{1} << 31).shape(), (Shape{std::int64_t{1} << 31}));
   for (const std::int64_t size : {std::int64_t{-1}, (std::int64_t{1} << 31) + 1})
     EXPECT_THROW(iota(b, size), Error) << size;
+}
+
+// ---- what they say
+
+struct Refusal {
+  ErrorCode code;
+  std::string_view message;
+  std::vector<Type> operands;
+  std::function<void(std::span<const Value>)> call;
+};
+
+void expect_messages(const std::vector<Refusal>& refusals) {
+  for (const Refusal& r : refusals) {
+    Builder b("f");
+    std::vector<Value> in;
+    for (const Type& type : r.operands)
+      in.push_back(b.input("x" + std::to_string(in.size()), type));
+    try {
+      r.call(in);
+      ADD_FAILURE() << "nothing thrown: " << r.message;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), r.code) << e.what();
+      EXPECT_EQ(std::string_view(e.what()), r.message);
+    }
+  }
+}
+
+using In = std::span<const Value>;
+using List = std::vector<std::int64_t>;
+
+// Whoever is refused learns from one line what came and what was expected.
+TEST(Messages, OfDtypes) {
+  const ErrorCode dtype = ErrorCode::kDtype;
+  const Type three{kF32, {3}}, wide{kF64, {3}}, whole{kI32, {3}}, truths{kBool, {3}};
+  expect_messages(
+      {{dtype, "exp: input 0 is i32[3], expected f32 or f64", {whole}, [](In x) { exp(x[0]); }},
+       {dtype,
+        "sum: input 0 is bool[3], expected f32, f64, i32 or i64",
+        {truths},
+        [](In x) { sum(x[0], 0); }},
+       {dtype,
+        "add: input 0 is bool[3], expected f32, f64, i32, i64, i8 or u8",
+        {truths, truths},
+        [](In x) { (void)(x[0] + x[1]); }},
+       {dtype,
+        "logical_and: input 0 is f32[3], expected bool",
+        {three, truths},
+        [](In x) { logical_and(x[0], x[1]); }},
+       {dtype,
+        "divide: inputs must have one type, got f32[3] and f64[3]",
+        {three, wide},
+        [](In x) { (void)(x[0] / x[1]); }},
+       {dtype,
+        "gather: input 1 is f32[3], expected i32 or i64",
+        {three, three},
+        [](In x) { gather(x[0], x[1]); }},
+       {dtype,
+        "matmul: input 0 is i32[2, 2], expected f32, f64 or i8",
+        {{kI32, {2, 2}}},
+        [](In x) { matmul(x[0], x[0]); }},
+       {dtype,
+        "linear: input 1 is f32[2, 3], expected f64, the dtype of input 0",
+        {wide, {kF32, {2, 3}}},
+        [](In x) { linear(x[0], x[1]); }},
+       {dtype,
+        "linear: input 1 is f64[2, 3], expected f32 or bf16",
+        {three, {kF64, {2, 3}}},
+        [](In x) { linear(x[0], x[1]); }},
+       {dtype,
+        "concatenate: input 1 is f64[3], input 0 is f32[3]; they may differ in dimension 0 only",
+        {three, wide},
+        [](In x) {
+          concatenate({x[0], x[1]}, 0);
+        }},
+       {dtype,
+        "scatter: x is f32[3], indices i32[3], updates f64[3]; expected a row of updates for every "
+        "index",
+        {three, whole, wide},
+        [](In x) { scatter(x[0], x[1], x[2], ScatterMode::kAdd); }},
+       {dtype,
+        "cross_entropy: labels are f32[3]; expected integers, or probabilities of the type of the "
+        "logits, f32[3, 2]",
+        {{kF32, {3, 2}}, three},
+        [](In x) { cross_entropy(x[0], x[1]); }},
+       {dtype, "constant: a number cannot be converted to bool", {three}, [](In x) {
+          constant(x[0].builder(), 1, kBool);
+        }}});
+}
+
+TEST(Messages, OfShapes) {
+  const ErrorCode shape = ErrorCode::kShape;
+  const Type table{kF32, {2, 3}}, three{kF32, {3}}, four{kF32, {4}};
+  expect_messages(
+      {{shape,
+        "multiply: shapes [2, 3] and [4] do not broadcast together",
+        {table, four},
+        [](In x) { (void)(x[0] * x[1]); }},
+       {shape,
+        "maximum: inputs must have one type, got f32[2, 3] and f32[4]",
+        {table, four},
+        [](In x) { call(op::maximum, x); }},
+       {shape,
+        "reshape: f32[2, 3] has 6 elements, shape [4] has 4",
+        {table},
+        [](In x) { reshape(x[0], {4}); }},
+       {shape,
+        "broadcast: f32[2, 3] does not broadcast to [4, 3]",
+        {table},
+        [](In x) {
+          broadcast(x[0], {4, 3});
+        }},
+       {shape,
+        "transpose: [0, 0] is not a permutation of the axes of f32[2, 3]",
+        {table},
+        [](In x) {
+          transpose(x[0], {0, 0});
+        }},
+       {shape,
+        "matmul: expected two operands of one rank, 2 or more, got f32[3] by f32[2, 3]",
+        {three, table},
+        [](In x) { matmul(x[0], x[1]); }},
+       {shape,
+        "matmul: expected equal dimensions to sum over, got f32[2, 3] transposed by f32[3, 4]",
+        {table, {kF32, {3, 4}}},
+        [](In x) { matmul(x[0], x[1], true); }},
+       {shape,
+        "matmul: expected equal dimensions to sum over, got f32[2, 3] by f32[3, 4] transposed",
+        {table, {kF32, {3, 4}}},
+        [](In x) { matmul(x[0], x[1], false, true); }},
+       {shape,
+        "matmul: expected equal leading dimensions, got f32[5, 2, 3] by f32[6, 3, 4]",
+        {{kF32, {5, 2, 3}}, {kF32, {6, 3, 4}}},
+        [](In x) { matmul(x[0], x[1]); }},
+       {shape,
+        "linear: weight is f32[3], expected (out, in)",
+        {table, three},
+        [](In x) { linear(x[0], x[1]); }},
+       {shape,
+        "linear: input is a scalar, weight expects 3 features",
+        {{kF32, {}}, table},
+        [](In x) { linear(x[0], x[1]); }},
+       {shape,
+        "linear: input has 4 features, weight expects 3",
+        {four, table},
+        [](In x) { linear(x[0], x[1]); }},
+       {shape,
+        "linear: bias has shape [3], expected [2]",
+        {three, table, three},
+        [](In x) { linear(x[0], x[1], x[2]); }},
+       {shape,
+        "softmax_cross_entropy: logits are f32[2, 3], labels i32[3]; expected logits of the "
+        "labels' "
+        "shape and one dimension of classes",
+        {table, {kI32, {3}}},
+        [](In x) { softmax_cross_entropy(x[0], x[1]); }},
+       {shape,
+        "info_nce: input 0 is f32[3], expected [..., n, features]",
+        {three},
+        [](In x) { info_nce_loss(x[0], x[0]); }},
+       {shape,
+        "triplet_margin: input 0 is f32[], expected [..., features]",
+        {{kF32, {}}},
+        [](In x) { triplet_margin_loss(x[0], x[0], x[0]); }},
+       {shape,
+        "cosine_embedding: input 2 is bool[3], expected bool[2]",
+        {table, {kBool, {3}}},
+        [](In x) { cosine_embedding_loss(x[0], x[0], x[1]); }},
+       {shape,
+        "rms_norm: cannot normalise the last 2 dimensions of f32[3], expected 1 to 1",
+        {three, table},
+        [](In x) { rms_norm(x[0], x[1]); }},
+       {shape,
+        "layer_norm: input 1 is f32[4], expected f32 of shape [3]",
+        {table, four},
+        [](In x) { layer_norm(x[0], x[1]); }},
+       {shape,
+        "batch_norm_inference: input is f32[3], expected (examples, channels, ...)",
+        {three},
+        [](In x) { batch_norm_inference(x[0], x[0], x[0], x[0], x[0]); }},
+       {shape,
+        "group_norm: 3 channels do not split into 2 equal groups",
+        {table, three},
+        [](In x) { group_norm(x[0], 2, x[1], x[1]); }},
+       {shape,
+        "batch_norm: input is f32[1, 3], expected 2 or more elements per channel in training",
+        {{kF32, {1, 3}}, three},
+        [](In x) { batch_norm(x[0], x[1], x[1], x[1], x[1]); }},
+       {shape,
+        "rotary_embedding: x is f32[2, 3], cosines and sines f32[2, 2]; expected angles for at "
+        "most half of a row, broadcastable to its other dimensions",
+        {table, {kF32, {2, 2}}},
+        [](In x) { rotary_embedding(x[0], x[1], x[1]); }},
+       {shape,
+        "dropout: the key is i64[2], expected a scalar",
+        {three, {kI64, {2}}},
+        [](In x) { dropout(x[0], x[1], 0.5); }},
+       {shape,
+        "adam_update: input 4 is f32[3], expected a scalar",
+        {three},
+        [](In x) {
+          adam_update(x[0], x[0], x[0], x[0], {x[0], x[0], x[0], x[0]}, {0.9, 0.99, 1e-8});
+        }},
+       {shape, "argsort: f32[] has no axis to sort", {{kF32, {}}}, [](In x) {
+          call(op::argsort, x, {{"descending", false}});
+        }}});
+}
+
+TEST(Messages, OfPartsAndPlaces) {
+  const ErrorCode shape = ErrorCode::kShape;
+  const Type table{kF32, {2, 3}}, three{kF32, {3}}, places{kI32, {3}};
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;
+  expect_messages(
+      {{shape,
+        "slice: starts has 1 numbers, f32[2, 3] has rank 2",
+        {table},
+        [](In x) {
+          slice(x[0], List{0}, List{2, 3}, List{1, 1});
+        }},
+       {shape,
+        "slice: dimension 1: start 2, limit 4, stride 1 of f32[2, 3]; expected 0 <= start <= limit "
+        "<= 3 and a stride of 1 or more",
+        {table},
+        [](In x) {
+          slice(x[0], List{0, 2}, List{2, 4}, List{1, 1});
+        }},
+       {shape,
+        "pad: dimension 1: expected no negative padding, got 1 before, -2 after, 3 between",
+        {table},
+        [](In x) {
+          pad(x[0], List{0, 1}, List{0, -2}, List{0, 3});
+        }},
+       {shape,
+        "pad: dimension 1 grows beyond 2^63",
+        {table},
+        [](In x) {
+          pad(x[0], List{0, kHalf}, List{0, kHalf}, List{0, 0});
+        }},
+       {shape,
+        "pad: 1 and 2 numbers for f32[2, 3]",
+        {table},
+        [](In x) {
+          pad(x[0], List{1}, List{1, 1}, PadMode::kEdge);
+        }},
+       {shape,
+        "pad: 1 before and -2 after dimension 1 of f32[2, 3]",
+        {table},
+        [](In x) {
+          pad(x[0], List{0, 1}, List{0, -2}, PadMode::kEdge);
+        }},
+       {shape,
+        "concatenate: input 1 is f32[3], input 0 is f32[2, 3]; they may differ in dimension 0 only",
+        {table, three},
+        [](In x) {
+          concatenate({x[0], x[1]}, 0);
+        }},
+       {shape,
+        "split: dimension 1 of f32[2, 3] does not divide into 2 equal parts",
+        {table},
+        [](In x) { split(x[0], 2, 1); }},
+       {shape,
+        "top_k: 4 elements along axis 1 of f32[2, 3]",
+        {table},
+        [](In x) { top_k(x[0], 4, 1); }},
+       {shape,
+        "argmax: axis 0 of f32[0, 3] is empty",
+        {{kF32, {0, 3}}},
+        [](In x) { argmax(x[0], 0); }},
+       {shape, "mean: axis 2 is outside of rank 2", {table}, [](In x) { mean(x[0], 2); }},
+       {shape,
+        "sum: axis 2 is outside of f32[2, 3]",
+        {table},
+        [](In x) {
+          call(op::sum, x, {{"axis", std::int64_t{2}}});
+        }},
+       {shape,
+        "softmax: axis -1 is outside of f32[2, 3]",
+        {table},
+        [](In x) {
+          call(op::softmax, x, {{"axis", std::int64_t{-1}}});
+        }},
+       {shape,
+        "concatenate: axis 2 is outside of f32[2, 3]",
+        {table},
+        [](In x) {
+          call(op::concatenate, x, {{"axis", std::int64_t{2}}});
+        }},
+       {shape,
+        "cumulative_sum: axis 2 is outside of f32[2, 3]",
+        {table},
+        [](In x) {
+          call(op::cumulative_sum, x,
+               {{"axis", std::int64_t{2}}, {"exclusive", false}, {"reverse", false}});
+        }},
+       {shape,
+        "gather: inputs f32[2, 3] and i32[3] do not share 1 leading dimensions",
+        {table, places},
+        [](In x) { gather(x[0], x[1], 1); }},
+       {shape, "gather: f32[3] has no rows", {three, places}, [](In x) { gather(x[0], x[1], 1); }},
+       {shape,
+        "gather: a result of rank 9, at most 8 is supported",
+        {table, {kI32, {1, 1, 1, 1, 1, 1, 1, 1}}},
+        [](In x) { gather(x[0], x[1]); }},
+       {shape,
+        "scatter_add: indices are i32[3], updates f32[2, 3], size 4; expected a row of updates for "
+        "every index and a size of 0 or more",
+        {places, table},
+        [](In x) { scatter_add(x[0], x[1], 4); }},
+       {shape,
+        "scatter_maximum: x is f32[2, 3], indices i32[3], updates f32[3]; expected a row of "
+        "updates "
+        "for every index",
+        {table, places, three},
+        [](In x) { scatter(x[0], x[1], x[2], ScatterMode::kMaximum); }},
+       {shape,
+        "scatter: x is f32[3], indices i32[3], updates f32[3, 3]; expected a row of updates for "
+        "every index",
+        {three, places, {kF32, {3, 3}}},
+        [](In x) { scatter(x[0], x[1], x[2], ScatterMode::kAdd); }},
+       {shape,
+        "scatter: f32[3] has no rows after 1 dimensions",
+        {three, places},
+        [](In x) { scatter(x[0], x[1], x[0], ScatterMode::kAdd, 1); }},
+       {shape,
+        "scatter: f32[3] has no rows after -1 dimensions",
+        {three, places},
+        [](In x) { scatter(x[0], x[1], x[0], ScatterMode::kAdd, -1); }},
+       {shape,
+        "indices i32[3] along axis 1 of [2, 3]: expected the same rank and no larger dimensions "
+        "except along the axis",
+        {table, places},
+        [](In x) { take_along_axis(x[0], x[1], 1); }},
+       {shape,
+        "flat_index: i32[3] of [2, 3]: expected a last dimension of 2",
+        {places},
+        [](In x) {
+          flat_index(x[0], {2, 3});
+        }},
+       {shape,
+        "update_rows: expected a cache, rows of its shape except along axis 0, and a position for "
+        "each of its leading dimensions, got f32[2, 3], f32[3], i32[3]",
+        {table, three, places},
+        [](In x) { update_rows(x[0], x[1], x[2], -2); }}});
+}
+
+TEST(Messages, OfAttention) {
+  const Type q{kF32, {3, 4}}, k{kF32, {5, 4}}, v{kF32, {5, 6}};
+  const auto attend = [](In x) { scaled_dot_product_attention(x[0], x[1], x[2]); };
+  expect_messages(
+      {{ErrorCode::kShape,
+        "scaled_dot_product_attention: expected three operands of one rank, 2 or more, got q "
+        "f32[3, 4], k f32[5, 4], v f32[6]",
+        {q, k, {kF32, {6}}},
+        attend},
+       {ErrorCode::kShape,
+        "scaled_dot_product_attention: expected queries and keys of one size, got q f32[3, 4], k "
+        "f32[5, 6], v f32[5, 4]",
+        {q, v, k},
+        attend},
+       {ErrorCode::kShape,
+        "scaled_dot_product_attention: expected a value for every key, got q f32[3, 4], k f32[5, "
+        "4], v f32[3, 4]",
+        {q, k, q},
+        attend},
+       {ErrorCode::kShape,
+        "scaled_dot_product_attention: expected equal leading dimensions and heads of k that "
+        "divide those of q, got q f32[3, 1, 4], k f32[2, 1, 4], v f32[2, 1, 4]",
+        {{kF32, {3, 1, 4}}, {kF32, {2, 1, 4}}, {kF32, {2, 1, 4}}},
+        attend},
+       {ErrorCode::kShape,
+        "scaled_dot_product_attention: mask bool[5, 3] is not of the scores' shape [3, 5]",
+        {q, k, v, {kBool, {5, 3}}},
+        [](In x) {
+          call(op::scaled_dot_product_attention, x, {{"causal", false}, {"scale", 1.0}});
+        }},
+       {ErrorCode::kShape,
+        "cached_attention: expected q (B..., H, L, D), keys (B..., G, D, C), values (B..., G, C, "
+        "E) and positions (B...), where G divides H, got f32[3, 4], f32[5, 4], f32[5, 6], i32[]",
+        {q, k, v, {kI32, {}}},
+        [](In x) { cached_attention(x[0], x[1], x[2], x[3]); }}});
+}
+
+TEST(Messages, OfNumbers) {
+  const ErrorCode number = ErrorCode::kInvalidArgument;
+  const Type three{kF32, {3}}, table{kF32, {2, 3}};
+  expect_messages(
+      {{number, "elu: expected a positive alpha, got 0", {three}, [](In x) { elu(x[0], 0); }},
+       {number,
+        "clamp: expected low <= high, got 2 and 1",
+        {three},
+        [](In x) { clamp(x[0], 2, 1); }},
+       {number,
+        "huber: delta is 0, expected a positive number",
+        {three},
+        [](In x) { huber_loss(x[0], x[0], 0); }},
+       {number,
+        "smooth_l1: beta is -1, expected a positive number",
+        {three},
+        [](In x) { smooth_l1_loss(x[0], x[0], -1); }},
+       {number,
+        "cross_entropy: label smoothing 2 is outside of [0, 1]",
+        {table, {kI32, {2}}},
+        [](In x) { cross_entropy(x[0], x[1], {.label_smoothing = 2}); }},
+       {number,
+        "cross_entropy: ignoring a label needs labels, got probabilities",
+        {table},
+        [](In x) { cross_entropy(x[0], x[0], {.ignore_index = 1}); }},
+       {number,
+        "rms_norm: eps is -1, expected 0 or more",
+        {three},
+        [](In x) { rms_norm(x[0], {}, -1); }},
+       {number,
+        "layer_norm: got beta without gamma",
+        {three},
+        [](In x) { layer_norm(x[0], {}, x[0]); }},
+       {number,
+        "dropout: rate 1 is outside of [0, 1)",
+        {three, {kI64, {}}},
+        [](In x) { dropout(x[0], x[1], 1); }},
+       {number,
+        "pad: i32[3] is padded with 0.5, expected a 32-bit integer",
+        {{kI32, {3}}},
+        [](In x) { pad(x[0], List{1}, List{0}, List{0}, 0.5); }},
+       {number,
+        "iota: size -1 is outside of [0, 2^31]",
+        {three},
+        [](In x) { iota(x[0].builder(), -1); }},
+       {number,
+        "constant: 300 is not a value of u8",
+        {three},
+        [](In x) { constant(x[0].builder(), 300, Dtype::kU8); }},
+       {number, "concatenate: expected at least one part, got none", {}, [](In) {
+          concatenate(std::vector<Value>{}, 0);
+        }}});
+}
+
+// Of several layers, the one that is meant.
+TEST(Messages, NameTheLayer) {
+  expect_messages({{ErrorCode::kShape,
+                    "linear 'encoder.0': input has 4 features, weight expects 3",
+                    {{kF32, {4}}, {kF32, {2, 3}}},
+                    [](In x) {
+                      const Builder::Scope outer(x[0].builder(), "encoder");
+                      const Builder::Scope inner(x[0].builder(), "0");
+                      linear(x[0], x[1]);
+                    }}});
 }
 
 }  // namespace

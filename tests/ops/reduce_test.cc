@@ -88,5 +88,20 @@ TEST(Reduce, AnAxisOutsideIsNamed) {
   EXPECT_THROW(of(argmin, matrix(), -3), Error);
 }
 
+// As over one row of as many elements.
+TEST(Norms, AreOverTheDimensionsOfTheirGain) {
+  const Tensor x = Tensor::from<double>({2, 2, 2}, {1, 2, 3, 6, -1, 0, -2, 5});
+  const Tensor gain = Tensor::from<double>({2, 2}, {1, 2, 3, 4});
+  const Function f =
+      trace("f", {{"x", x.type()}, {"gain", gain.type()}}, [](std::span<const Value> in) {
+        const Value rows = reshape(in[0], {2, 4}), row = reshape(in[1], {4});
+        return std::vector<Value>{layer_norm(in[0], in[1], in[1]), layer_norm(rows, row, row),
+                                  rms_norm(in[0], in[1]), rms_norm(rows, row)};
+      });
+  const std::vector<Tensor> y = interpret(f, std::vector<Tensor>{x, gain});
+  EXPECT_TRUE(y[0].same_bits(y[1].reshape(x.shape())));
+  EXPECT_TRUE(y[2].same_bits(y[3].reshape(x.shape())));
+}
+
 }  // namespace
 }  // namespace limpid

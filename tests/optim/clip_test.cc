@@ -115,6 +115,12 @@ TEST(Clip, LimitsArePositive) {
     EXPECT_THROW(clipped({1}, [&](const Args& g) { return clip_by_global_norm(g, limit); }), Error);
   }
   try {
+    clipped({1}, [](const Args& g) { return clip_by_value(g, 0); });
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "clip_by_value: the limit is 0, expected a positive number");
+  }
+  try {
     clipped({1}, [](const Args& g) { return clip_by_global_norm(g, -1); });
     ADD_FAILURE();
   } catch (const Error& e) {

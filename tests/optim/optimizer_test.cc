@@ -202,6 +202,13 @@ TEST(Optimizer, NumbersStayInTheirRange) {
   EXPECT_EQ(std::get<Adam>(adam).eps, 1e30);
   set_number(sgd, "momentum", 1);
   EXPECT_EQ(std::get<Sgd>(sgd).momentum, 1);
+  Optimizer rms = RmsProp{};
+  EXPECT_THROW(set_number(rms, "alpha", 1.5), Error);
+  Optimizer adagrad = Adagrad{};
+  set_number(adagrad, "initial_sum", 2);
+  set_number(adagrad, "weight_decay", 3);
+  EXPECT_EQ(std::get<Adagrad>(adagrad).initial_sum, 2);
+  EXPECT_EQ(std::get<Adagrad>(adagrad).weight_decay, 3);
 }
 
 TEST(Optimizer, ANumberOutOfItsRangeIsToldWhatIsExpected) {
@@ -244,9 +251,12 @@ TEST(Optimizer, AnUpdateIsOfSomething) {
 }
 
 TEST(Optimizer, AnUpdateOfF64HasARateOfF64) {
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64})
-    EXPECT_EQ(update_function(Sgd{}, {{"w", {dtype, {3}}}}).inputs().back().type,
-              (Type{dtype, {}}));
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64}) {
+    const Function f = update_function(Adam{}, {{"w", {dtype, {3}}}});
+    EXPECT_EQ(f.name(), "adam_update");
+    EXPECT_EQ(f.inputs()[2], (Input{"exp_avg.w", {dtype, {3}}}));
+    EXPECT_EQ(f.inputs().back(), (Input{"rate", {dtype, {}}}));
+  }
 }
 
 // A broadcast would give a parameter another shape, or its elements one number for all.
@@ -317,6 +327,8 @@ TEST(Optimizer, NumbersHaveTheirDefaultsInTraining) {
   EXPECT_EQ(number_of("sgd", "momentum").in_training, 0.9);
   EXPECT_EQ(number_of("adam", "beta1").usual, 0.9);
   EXPECT_EQ(number_of("adam", "beta1").in_training, 0.9);
+  EXPECT_EQ(number_of("adam", "decay_vectors").usual, 1);
+  EXPECT_EQ(number_of("adam", "decay_vectors").in_training, 0);
 }
 
 // PyTorch's learning rates.

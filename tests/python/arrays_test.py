@@ -31,7 +31,7 @@ class In(unittest.TestCase):
             x = np.arange(6).reshape(2, 3).astype(dtype)
             with lp.no_copy():
                 a = lp.asarray(x)
-            self.assertEqual(address(a), x.ctypes.data, dtype)
+            self.assertEqual([address(one) for one in (a, lp.asarray(x, dtype), lp.asarray(a, x.dtype))], [x.ctypes.data] * 3, dtype)
             self.assertEqual(a.shape, (2, 3))
             self.assertEqual(a.dtype, x.dtype)
             np.testing.assert_array_equal(np.asarray(a), x)
@@ -128,6 +128,14 @@ class In(unittest.TestCase):
                     lp.compile(lp.relu)(other)
                     lp.vmap(lp.relu)(other)
             self.assertEqual([(one.category, one.filename) for one in seen], [(lp.CopyWarning, __file__)] * 4)
+        for dtype in (">f8", ">f4", ">f2", ">i8", ">i4"):
+            for other in (np.array([[1, -2, 3]], dtype), np.array(-5, dtype)):
+                got = lp.asarray(other)
+                self.assertEqual((got.shape, got.dtype, got.tolist()), (other.shape, np.dtype(dtype[1:]), other.tolist()))
+        twice = lp.no_copy()
+        with twice, twice:
+            pass
+        lp.asarray(x.T)
         # The inner one ends, and the outer one is in force again.
         with lp.no_copy(), self.assertRaisesRegex(ValueError, "row-major"):
             with lp.no_copy(warn=True):
@@ -151,6 +159,42 @@ class In(unittest.TestCase):
         for bytes_of_bools in ([2], [1, 0, 2]):
             with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
                 lp.asarray(np.array(bytes_of_bools, np.uint8).view(bool))
+
+    def test_keys_are_values(self):
+        large = lp.Key(2**64 - 1)
+        self.assertEqual((large.bits, repr(large), lp.asarray(large).item(), lp.Key()), (2**64 - 1, "limpid.Key(18446744073709551615)", -1, lp.Key(0)))
+        self.assertEqual(pickle.loads(pickle.dumps(large)), large)
+        self.assertEqual(len({lp.Key(3), lp.Key(3), lp.Key(4)}), 2)
+        for other in (lp.Key(4), 3, None):
+            self.assertNotEqual(lp.Key(3), other)
+
+    def test_what_was_never_made(self):
+        for kind in (lp.Array, lp.Key, lp.Value):
+            for use in (lp.relu, lambda x: lp.add(x, 1.0), lambda x: lp.trace(lambda y: x, "f32")):
+                with self.assertRaisesRegex(TypeError, "it was never made"):
+                    use(kind.__new__(kind))
+        with self.assertRaisesRegex(BufferError, "never made"):
+            memoryview(lp.Array.__new__(lp.Array))
+        empty, other = lp.Params.__new__(lp.Params), lp.Params.__new__(lp.Params)
+        object.__setattr__(other, "_entries", [1.0])
+        for params in (empty, other):
+            with self.assertRaisesRegex(TypeError, "Params: it was never made"):
+                lp.tree_leaves(params)
+
+    def test_whatever_holds_numbers_is_one_leaf(self):
+        x = np.float32([1, 2])
+
+        class Gives:
+            def __array__(self, dtype=None, copy=None):
+                return x
+
+        class Shows:
+            __array_interface__ = property(lambda self: x.__array_interface__)
+
+        for holder in (Gives(), Shows(), array.array("f", x), memoryview(x)):
+            self.assertEqual(((lp.ones(2) + holder).tolist(), lp.relu(holder).tolist()), ([2, 3], [1, 2]), holder)
+            self.assertEqual(lp.compile(lambda p: p["x"] * 2.0)({"x": holder}).tolist(), [2, 4], holder)
+            self.assertEqual(lp.compile(lambda x: (x, holder))(1.0)[1].tolist(), [1, 2], holder)
 
     def test_masked(self):
         with self.assertRaisesRegex(ValueError, "filled"):
@@ -278,6 +322,7 @@ class Out(unittest.TestCase):
             # Versions before 1.0 cannot express read-only: a copy.
             old = a.__dlpack__()
             self.assertIn('"dltensor"', repr(old))
+            self.assertIn('"dltensor"', repr(a.__dlpack__(max_version=(0, 8))))
             for version in (None, (1, 0)):
                 with lp.no_copy(), self.assertRaisesRegex(ValueError, "read-only"):
                     a.__dlpack__(max_version=version)
@@ -290,6 +335,9 @@ class Out(unittest.TestCase):
         a.__dlpack__(max_version=(1, 0), dl_device=(1, 0), copy=False)
         self.assertEqual(address(a.__array__(copy=False)), address(a))
         self.assertEqual(a.__array__("float64", copy=True).dtype, np.float64)
+        own = a.__array__(copy=True)
+        own[0] = 7
+        self.assertEqual((own.tolist(), a.tolist()), ([7, 2], [1, 2]))
         with self.assertRaisesRegex(ValueError, "without a copy"):
             a.__array__("float64", copy=False)
 
@@ -319,10 +367,17 @@ class Out(unittest.TestCase):
         a = lp.cast(lp.asarray([1.0, 2.5, -3.0]), "bf16")
         self.assertEqual(a.type, "bf16[3]")
         self.assertEqual((a.tolist(), type(a.tolist()[0])), ([1.0, 2.5, -3.0], float))
+        # Every digit of some numbers of each exponent that is finite.
+        x = np.append(np.arange(0, 0x7F80, 37), np.arange(0x8000, 0xFF80, 37)).astype(np.uint32) << 16
+        wide = lp.cast(lp.asarray(x.view(np.float32)), "bf16")
+        for got in (np.asarray(wide).astype(np.float32), np.float32(wide.tolist()), np.float32([wide[i].item() for i in range(0, len(x), 50)])):
+            np.testing.assert_array_equal(got.view(np.uint32), x if len(got) == len(x) else x[::50])
         try:
             import ml_dtypes
         except ImportError:
             np.testing.assert_array_equal(np.asarray(a), np.float32([1, 2.5, -3]))
+            with self.assertRaisesRegex(ValueError, "without a copy"):
+                a.__array__(copy=False)
             self.assertEqual(a.dtype, "bfloat16")
         else:
             self.assertEqual(np.asarray(a).dtype, ml_dtypes.bfloat16)
@@ -417,11 +472,20 @@ class Capsules(unittest.TestCase):
         def between_elements(m):
             m.tensor.byte_offset, m.tensor.shape[0] = 1, 3
 
+        def between_elements_without_strides(m):
+            m.tensor.byte_offset, m.tensor.shape[0], m.tensor.strides = 1, 2, None
+
+        def kept_by_nobody(m):  # its memory is that of the program
+            m.deleter = None
+
         row = np.float32([1, 2, 3, 4])
         odd = np.frombuffer(row.tobytes()[1:13], np.uint8).copy().view(np.float32)
+        rows = np.float32([[1, 2], [3, 4], [5, 6]])
+        odd_rows = np.frombuffer(rows.tobytes()[1:17], np.uint8).copy().view(np.float32).reshape(2, 2)
         for change, x, want, why in (
             (part, row, row[1:3], None), (every_second, row, row[::2], "row-major"), (without_strides, row.reshape(2, 2), row.reshape(2, 2), None),
             (one_row, row.reshape(1, 4), row.reshape(1, 4), None), (between_elements, row, odd, "aligned"),
+            (between_elements_without_strides, rows, odd_rows, "aligned"), (kept_by_nobody, row, row, None),
         ):
             np.testing.assert_array_equal(np.asarray(lp.asarray(self.given(change, x))), want)
             self.assertEqual(lp.asarray(self.given(lambda m: None, np.zeros((0, 3), np.int8))).type, "i8[0, 3]")
@@ -479,7 +543,7 @@ class Capsules(unittest.TestCase):
         x = RNG.standard_normal((7, 20)).astype(np.float32)
         for shared in (
             lambda w: w, lambda w: Held(w.__dlpack__()), lambda w: versioned(w, 0), lambda w: versioned(w, 1), view,
-            lambda w: lp.asarray(w).numpy(), lambda w: np.asarray(lp.asarray(w)),
+            lambda w: lp.asarray(w).numpy(), lambda w: np.asarray(lp.asarray(w)), lambda w: lp.asarray(w[None])[0],
         ):
             w = RNG.standard_normal((16, 20)).astype(np.float32)
             with lp.no_copy():
@@ -496,7 +560,10 @@ class Use(unittest.TestCase):
         x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
         a = lp.asarray(x)
         f = lambda index: lp.compile(lambda v: v[index])(x)
-        for index in (0, -1, slice(1), (0, 1), (slice(None), 1), (..., 2), (None, 1), (slice(None, None, -1), ..., slice(0, 4, 2)), (1, slice(2, 0, -1)), slice(2, 1)):
+        for index in (
+            0, -1, slice(1), (0, 1), (slice(None), 1), (..., 2), (None, 1), (slice(None, None, -1), ..., slice(0, 4, 2)), (1, slice(2, 0, -1)), slice(2, 1), np.int64(-1),
+            (np.int64(1), np.uint8(2)), (slice(None), np.int32(-2)),
+        ):  # fmt: skip
             np.testing.assert_array_equal(np.asarray(a[index]), x[index], str(index))
             np.testing.assert_array_equal(np.asarray(f(index)), x[index], str(index))
         np.testing.assert_array_equal(np.asarray(a[np.array([1, 0, 1])]), x[[1, 0, 1]])
@@ -621,7 +688,7 @@ class Use(unittest.TestCase):
         mask = lp.asarray([True, False])
         p, q = np.array([[True, True], [False, False]]), np.array([True, False])
         for f in (
-            lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a ^ b, lambda a, b: a == True, lambda a, b: a ^ True, lambda a, b: True & a,
+            lambda a, b: a == b, lambda a, b: a != b, lambda a, b: a ^ b, lambda a, b: a == True, lambda a, b: a ^ True, lambda a, b: True ^ a, lambda a, b: True & a,
             lambda a, b: a & b, lambda a, b: a | b, lambda a, b: False | a, lambda a, b: ~a,
         ):
             for got in (f(lp.asarray(p), lp.asarray(q)), lp.compile(f)(p, q)):
@@ -706,14 +773,20 @@ class Use(unittest.TestCase):
         x = np.float32([[1, 0, 3], [2, 5, 4]])
         for f in (
             lambda v: v.all(0, keepdims=True), lambda v: v.any(1, keepdims=True), lambda v: v.all(axis=1), lambda v: v.mean(0, keepdims=True),
-            lambda v: v.sum(1, dtype="float64"),
+            lambda v: v.sum(1, dtype="float64"), lambda v: v.var(0, dtype="float64"), lambda v: v.transpose(None),
             lambda v: v.min(axis=1), lambda v: v.max(1, keepdims=True), lambda v: v.prod(0),
-            lambda v: v.transpose([1, 0]), lambda v: v.transpose(), lambda v: v.transpose(-1, 0),
+            lambda v: v.transpose([1, 0]), lambda v: v.transpose(), lambda v: v.transpose(-1, 0), lambda v: v.transpose(np.array([1, 0])),
             lambda v: v.reshape((3, 2)), lambda v: v.reshape(3, -1), lambda v: v.ravel(), lambda v: v.argmin(0), lambda v: v[None].squeeze(0), lambda v: v.var(0),
         ):
             for got in (f(lp.asarray(x)), lp.compile(f)(x)):
                 np.testing.assert_allclose(np.asarray(got), f(x), rtol=1e-6)
                 self.assertEqual(got.dtype, f(x).dtype if f(x).dtype != np.int64 else np.int32)
+        cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        for f in (lambda v: v.transpose(0, 2, 1), lambda v: v.transpose((2, 0, 1)), lambda v: v.transpose(1, -1, 0), lambda v: v.transpose(), lambda v: v.T):
+            for got in (f(lp.asarray(cube)), lp.compile(f)(cube)):
+                np.testing.assert_array_equal(np.asarray(got), f(cube))
+        # Converted before the sum, which f32 would round.
+        self.assertEqual(lp.asarray([2.0**24, 1.0, 1.0]).sum(dtype="f64").item(), 2**24 + 2)
         a = lp.ones((2, 3), "f64")
         self.assertEqual((a.nbytes, a.ndim, a.size, a.shape, lp.ones((), "i8").nbytes, complex(lp.asarray(2.0))), (48, 2, 6, (2, 3), 1, 2 + 0j))
 
@@ -765,6 +838,7 @@ class Use(unittest.TestCase):
         self.assertTrue(2 in whole)
         self.assertFalse(2.5 in whole or 2**40 in whole)
         self.assertEqual((round(lp.asarray(2.5678), 2), round(lp.asarray(3.6))), (2.57, 4))
+        self.assertEqual(repr((round(lp.asarray(2.6), 0), round(lp.asarray(2.6), None))), "(3.0, 3)")
         self.assertEqual(round(lp.asarray([0.4, 2.6])).tolist(), [0.0, 3.0])
         # While code is traced one number is no number of Python's.
         self.assertEqual(lp.compile(lambda a: round(a))(lp.asarray(2.6)).item(), 3.0)
@@ -784,8 +858,9 @@ class Use(unittest.TestCase):
         with self.assertRaises(ValueError):
             lp.ones(2).item()
         self.assertIs((lp.ones(2) == lp.ones(2)).all(), True)
-        with self.assertRaises(TypeError):
-            hash(lp.ones(2))
+        for use in (hash, lambda x: lp.compile(lambda v: hash(v) or v)(x)):
+            with self.assertRaisesRegex(TypeError, "unhashable"):
+                use(lp.ones(2))
 
     def test_format_and_index(self):
         self.assertEqual(f"{lp.asarray(2.5):.3f} {lp.asarray(7):4d} {lp.asarray(2.5)}", "2.500    7 f32[] (2.5)")
@@ -809,6 +884,7 @@ class Use(unittest.TestCase):
             a = lp.cast(lp.asarray([1.5, -0.0, np.inf]), dtype)
             self.assertEqual(repr(a), f"limpid.Array({dtype}[3] (1.5, -0.0, inf))")
             self.assertEqual(repr(lp.cast(lp.ones(100), dtype)), f"limpid.Array({dtype}[100] ...)")
+            self.assertEqual([repr(lp.cast(lp.ones(n), dtype)).count("1.0") for n in (64, 65)], [64, 0])
 
     def test_pickled(self):
         for op in (lp.relu, lp.softmax):
@@ -867,6 +943,12 @@ class Use(unittest.TestCase):
             lp.Params()["x"]
         with self.assertRaisesRegex(KeyError, "there is no 'z' among a.w, b"):
             p.only(["b", "z"])
+        with self.assertRaisesRegex(KeyError, "there is no '3' among a.w, b"):
+            p[3]
+        self.assertTrue(sum((twos, many)).same_bits({name: lp.full(2, 3.0) for name in many}))
+        self.assertTrue(p.map(lambda a, b, c: a + b - c, 2 * p, p).same_bits(2 * p))
+        self.assertEqual(list(lp.Params({"x": lp.Params({"w": 1.0, "b": 2.0}), "y": {}})), ["x.w", "x.b"])
+        self.assertTrue(lp.Params({"k": 1.0}).same_bits({"k": 1.0}))
         self.assertTrue(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.ones(2)}}))
         self.assertFalse(p.same_bits({"b": lp.zeros(3), "a": {"w": lp.zeros(2)}}))
         self.assertFalse(lp.Params({"b": lp.zeros(3)}).same_bits(p) or p.same_bits({"b": lp.zeros(3)}))

@@ -82,6 +82,8 @@ class Data(Temporary):
             lp.data.batches(data, 32)[3]
         with self.assertRaisesRegex(ValueError, "expected a size of at least 1, got 0"):
             lp.data.batches(data, 0)
+        with self.assertRaisesRegex(TypeError, r"^batches: expected a Dataset, such as lp.data.from_arrays\({'x': x, 'y': y}\).train, not ndarray$"):
+            lp.data.batches(np.zeros((4, 2)))
         for made in (lp.data.batches(data, 32), lp.data.batches(data, 32)):
             self.assertEqual(made[-3][1].tolist(), made[0][1].tolist())
 
@@ -93,6 +95,10 @@ class Data(Temporary):
         for given in ({"count": 20}, {"count": 20, "noise": 0.0}):
             one, other = (lp.data.synthetic("moons", lp.Key(k), **given) for k in (0, 0))
             self.assertTrue(one.inputs.same_bits(other.inputs))
+        for made in (lambda key: lp.data.digits(key, 20), lambda key: lp.data.synthetic("moons", key, 20), lambda key: lp.data.synthetic("moons", key)):
+            one, same, other = (made(lp.Key(k)).inputs for k in (3, 3, 4))
+            self.assertTrue(one.same_bits(same))
+            self.assertFalse(one.same_bits(other))
         self.assertEqual(sorted(lp.data.permutation(lp.Key(4), 9).tolist()), list(range(9)))
         order = [lp.data.permutation(lp.Key(k), 9).tolist() for k in (4, 4, 5)]
         self.assertTrue(order[0] == order[1] != order[2])
@@ -132,6 +138,7 @@ class Files(Temporary):
         bytes_of_it = path.read_bytes()
         header = json.loads(bytes_of_it[8 : 8 + int.from_bytes(bytes_of_it[:8], "little")])
         self.assertEqual(header["__metadata__"], {"made by": "a test", "grün": "ja"})
+        self.assertTrue(lp.load(path).same_bits({"x": np.float32([1])}))
 
     def test_dynamic_dimensions_of_a_file(self):
         path = self.folder / "a.onnx"
@@ -155,7 +162,14 @@ class Files(Temporary):
         ):  # fmt: skip
             error = lp.errors._of_reason(reason, "a file: why")
             self.assertIsInstance(error, kind)
-            self.assertEqual((isinstance(error, lp.FileError), error.errno, str(error)), (True, reason, "a file: why"))
+            self.assertEqual((isinstance(error, lp.FileError), error.errno, str(error), error.code), (True, reason, "a file: why", "io"))
+
+    def test_every_code_has_its_class(self):
+        self.assertEqual({code: kind.__mro__[2] for code, kind in lp.errors._by_code.items()}, {
+            "invalid argument": ValueError, "shape": ValueError, "dtype": TypeError, "parse": ValueError, "format": ValueError, "io": OSError, "not found": KeyError,
+            "unsupported": NotImplementedError, "no gradient": ValueError, "no memory": MemoryError, "internal": RuntimeError,
+        })  # fmt: skip
+        self.assertEqual([(str(kind()), kind.code) for kind in (lp.NotFoundError, lp.FileError, lp.Error)], [("", "not found"), ("", "io"), ("", "internal")])
 
 
 class Runs(Temporary):
@@ -204,6 +218,11 @@ class Runs(Temporary):
         run.train()
         self.assertEqual(said, ["a run is used by one thread at a time, and not changed by listeners"] * 7)
 
+    def test_any_answer_stops_a_run_that_is_true(self):
+        steps = []
+        run = lp.train.Run({"data": "moons", "epochs": 1}, on_step=steps.append)
+        self.assertEqual((run.train(stop=lambda: steps[3:])["reason"], len(steps)), ("interrupted", 4))
+
     def test_keys_of_a_configuration(self):
         keys = lp.train.config_keys()
         self.assertIn("Number of passes over the training set", keys["epochs"])
@@ -221,6 +240,9 @@ class Runs(Temporary):
         for epochs in (1, 2):
             lp.train.Run({"data": "moons", "epochs": epochs}, folder=self.folder / "a", overwrite=epochs == 2).train()
         self.assertEqual(len((self.folder / "a" / "log.jsonl").read_text().split('"event":"epoch"')), 3)
+        for none in (lambda: lp.train.Run({"data": "moons"}, threads=0), lambda: lp.train.resume(self.folder / "a", threads=0)):
+            with self.assertRaisesRegex(ValueError, "^threads: expected 1 to 1024, not 0$"):
+                none()
         with self.assertRaisesRegex(ValueError, "holds a run that is finished"):
             lp.train.Run({"data": "moons", "epochs": 1}, folder=self.folder / "a").train()
 

@@ -35,6 +35,7 @@ class Inspection(unittest.TestCase):
             n = lp.inspect.neuron(f, "a", 1, x, params=params, row=row)
             self.assertEqual((n.index, n.terms, n.bias), (1, [(0, 3, x[row][0]), (1, 4, x[row][1])], -0.5))
             self.assertEqual(n.z, 3 * x[row][0] + 4 * x[row][1] - 0.5)
+        self.assertEqual(lp.inspect.neuron(f, "a", 1, x, params=params).z, n.z)
 
     def test_a_neuron_of_a_list(self):
         net = lp.nn.mlp([2, 1])
@@ -61,6 +62,12 @@ class Inspection(unittest.TestCase):
             self.assertEqual([t[name].tolist() for name in ("x", "0")], [[5, 7], [10, 21]])
         with self.assertRaisesRegex(KeyError, "there is no value 'y'"):
             t["y"]
+        # Names of parameters in mappings of mappings are those of the Function.
+        net = lp.nn.mlp([2, 1])
+        flat = net.init().with_({"layers.0.bias": np.float32([0.5])})
+        nested = {"layers": {"0": {"weight": flat["layers.0.weight"], "bias": flat["layers.0.bias"]}}}
+        self.assertEqual(lp.inspect.trace(net, x, params=nested).text, lp.inspect.trace(net, x, params=flat).text)
+        self.assertEqual(lp.inspect.neuron(net, "layers.0", 0, x, params=nested).bias, 0.5)
         for bad, error, text in (
             (lambda: lp.inspect.trace(f, w, x, x), TypeError, r"expected at most 2 inputs \(w, x\), got 3"),
             (lambda: lp.inspect.trace(f, x, x, params={"w": w}), TypeError, r"expected at most 1 inputs \(x\), got 2"),
@@ -77,7 +84,7 @@ class Inspection(unittest.TestCase):
     def test_what_is_shown(self):
         net = lp.nn.mlp([2, 3, 1], lp.relu)
         s = lp.inspect.summary(net, net.init(), batch=5)
-        self.assertEqual((s.parameters, s.trainable, s.batch, s.name, s.multiply_adds, s.forward_bytes > 0), (13, 13, 5, "mlp", 5 * 9, True))
+        self.assertEqual((s.parameters, s.trainable, s.batch, s.name, s.multiply_adds, s.forward_bytes), (13, 13, 5, "mlp", 5 * 9, 4 * 5 * (3 + 3 + 1)))
         self.assertEqual([(r["layer"], r["op"], r["output"], r["parameters"], r["multiply_adds"]) for r in s.rows][-1], ("layers.1", "linear", (5, 1), 4, 15))
         self.assertEqual((repr(s), s.text[-1]), (s.text.rstrip("\n"), "\n"))
         self.assertEqual(dir(s), ["batch", "forward_bytes", "multiply_adds", "name", "parameter_bytes", "parameters", "rows", "statistics", "text", "trainable"])

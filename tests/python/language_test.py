@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -69,6 +70,36 @@ class Language(unittest.TestCase):
         self.assertEqual(len({tuple(draw(key=k)) for k in range(3)}), 3)
         drawn = lp.LanguageModel(net, params).generate([1, 2])
         self.assertEqual([next(drawn) for _ in range(12)], draw())
+
+    def test_a_model_that_another_thread_uses(self):
+        net = lp.nn.Gpt(64, context=1024, layers=2, width=512, heads=8)
+        lm = lp.LanguageModel(net, net.init(), sequences=4)
+        sequence, text, ended, said = lm.join([1, 2]), lm.generate([5]), threading.Event(), []
+        lm.step()
+        lm.prepare()
+
+        def work():
+            while not ended.is_set():  # until the other thread is at it
+                try:
+                    sequence.ready
+                except ValueError:
+                    break
+            for use in (
+                lm.step, lm.prepare, lm.join, lambda: lm.generate([1]), lambda: sequence.ready, lambda: sequence.tokens, lambda: sequence.logits,
+                lambda: sequence.append(1), lambda: sequence.truncate(1), lambda: next(text),
+            ):  # fmt: skip
+                try:
+                    use()
+                except ValueError as error:
+                    said.append(str(error))
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        next(lm.generate([1] * 1000))
+        ended.set()
+        worker.join()
+        self.assertEqual(said, ["a language model is used by one thread at a time; another one is at it"] * 10)
+        self.assertEqual(sequence.tokens, [1, 2])
 
     def test_text_without_a_prompt(self):
         with tempfile.TemporaryDirectory() as folder:

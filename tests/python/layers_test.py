@@ -68,6 +68,9 @@ class FirstValues(unittest.TestCase):
         for shape in (2.0, "ab", True, (2.5,)):
             with self.assertRaises(TypeError):
                 N.normal(1.0)(lp.Key(1), shape)
+        for shape in (2**70, (2, 2**70)):
+            with self.assertRaises(OverflowError):
+                N.normal(1.0)(lp.Key(1), shape)
         with self.assertRaisesRegex(ValueError, "no such scheme"):
             N._init_of(10, 1.0)
         with self.assertRaisesRegex(ValueError, "no such scheme"):
@@ -85,6 +88,8 @@ class FirstValues(unittest.TestCase):
         self.assertTrue(N.Residual(part).init(key).same_bits(part.init(key)))
         self.assertTrue(N.named("a", part).init(key)["a"].same_bits(part.init(key)))
         self.assertTrue(N.init_all(3, N.named("a", part), N.named("b", part))["b"].same_bits(part.init(key.fold_in(1))))
+        for nothing in (N.init_all(None, N.named("a", part)), N.sequential(N.named("a", part)).init()):
+            self.assertTrue(nothing["a"].same_bits(part.init(lp.Key(0).fold_in(0))))
 
     def test_parameters_of_one_name(self):
         part = N.Linear(2, 2)
@@ -231,6 +236,7 @@ class Dropout(unittest.TestCase):
         x, key = floats(4), lp.Key(1)
         for layer in (N.Residual(Plain()), N.named("a", Plain()), N.PreNorm(Plain(), Plain()), N.PostNorm(Plain(), Plain()), N.sequential(Plain(), lp.tanh)):
             params = layer.init(seed=0)
+            self.assertIsInstance(params, lp.Params)
             self.assertTrue(layer(params, x, key).same_bits(layer(params, x)), layer)
         self.assertFalse(any(N._takes_key(layer) for layer in (Plain(), lp.tanh, N.Linear(2, 3), N.RmsNorm(2))))
 
@@ -289,6 +295,10 @@ class Others(unittest.TestCase):
                 setattr(layer, field, 0)
             again = pickle.loads(pickle.dumps(layer))
             self.assertEqual((again, hash(again)), (layer, hash(layer)))
+        for used in (N.Linear(2, 3), N.mlp([2, 3]), N.sequential(N.Linear(2, 3), lp.relu)):
+            params = used.init()
+            for again in (pickle.loads(pickle.dumps(used)), copy.deepcopy(used)):
+                self.assertTrue(again == used and again.init().same_bits(params))
 
     def test_numbers_that_nobody_chose(self):
         self.assertEqual(json.loads(N.Gpt(5).config()), {
@@ -307,6 +317,11 @@ class Others(unittest.TestCase):
         ):
             self.assertTrue(repr(layer).endswith(shown + ")"), layer)
         self.assertEqual((N.mlp([3, 2]), N.mlp([3, 4, 2], lp.tanh, 0.25)), (N.Mlp([3, 2]), N.Mlp([3, 4, 2], "tanh", 0.25, "none", "he")))
+        self.assertEqual((N.init_from_name("he"), N.rotary_frequencies(8).tolist()), (N.init_from_name("he", 1.0), N.rotary_frequencies(8, 10000.0).tolist()))
+        perceptron, x = N.Perceptron(1), np.float32([[2]])
+        self.assertEqual(perceptron.learn(perceptron.init(), x[0], 1.0)["weight"].tolist(), perceptron.learn(perceptron.init(), x[0], 1.0, 1.0)["weight"].tolist())
+        for target in np.float32([[0], [1]]):
+            self.assertTrue(N.train_perceptron(perceptron, x, target, 1).params[0].same_bits(N.train_perceptron(perceptron, x, target, 1, 1.0).params[0]))
         schedule, clip = lp.optim.Schedule(), lp.optim.Clip()
         self.assertEqual((dataclasses.astuple(schedule), dataclasses.astuple(clip)), (("constant", 0.1, 0, 0, 1, 0.1), (None, None)))
 

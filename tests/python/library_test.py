@@ -46,6 +46,7 @@ class Runs(Temporary):
         model = self.folder / "a" / "model.safetensors"
         self.assertEqual(model.read_bytes(), (self.folder / "b" / "model.safetensors").read_bytes())
         self.assertEqual(run.model().hash, lp.load(self.folder / "a").hash)
+        self.assertIn(run.model().hash, tool("hash", self.folder / "a", "--data", "moons"))
         self.assertEqual(lp.train.diagnose(self.folder / "a"), lp.train.diagnose(self.folder / "b"))
         self.assertIn("rule", (run.diagnose() or [{"rule": ""}])[0])
         self.assertIn("<table", run._repr_html_())
@@ -154,6 +155,9 @@ class Runs(Temporary):
 
         with self.assertRaisesRegex(Mine, "here"):
             lp.train.Run(self.CONFIG, on_step=fails).train()
+        # Of two the first is raised: the second one hears how the run ends.
+        with self.assertRaisesRegex(Mine, "here"):
+            lp.train.Run(self.CONFIG, on_step=fails, on_event=lambda event: 1 // (event["event"] != "end")).train()
         with self.assertRaisesRegex(ValueError, "config.optimizer.lr"):
             lp.train.Run({"optimizer": {"lr": "fast"}})
         with self.assertRaises(ValueError):
@@ -164,6 +168,9 @@ class Runs(Temporary):
             lp.train.Run({"data": "moons", "hidden": [4]})
         with self.assertRaisesRegex(TypeError, "lp.data.from_arrays.* got 2"):
             lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2)))
+        for data, got in ((np.zeros((3, 2)), "numpy.ndarray among them"), (lp.data.load("moons")[:2] + (None,), "NoneType among them"), (3, "int")):
+            with self.assertRaisesRegex(TypeError, f"expected three Datasets .* got {got}$"):
+                lp.train.Run({"epochs": 1}, data=data)
         self.assertEqual(lp.train.Run({"data": "moons", "epochs": np.int64(2)}).config["epochs"], 2)
         run = lp.train.Run(self.CONFIG)
         caught = []
@@ -249,8 +256,12 @@ class Files(Temporary):
         lp.save(self.folder / "m.onnx", model)
         onnx = lp.load(self.folder / "m.onnx")
         np.testing.assert_allclose(np.asarray(onnx(x)), np.asarray(want), rtol=1e-5, atol=1e-6)
-        with self.assertRaises(ValueError):
-            lp.Model(net.function(), {"layers.0.weight": x})
+        for bad, text in (
+            ({"layers.0.weight": x}, r"tensor 'layers.0.weight' is f32\[300, 4\], the function expects f32\[8, 4\]"), ({"w": x}, "tensor 'w' is not an input of the function"),
+            ({"layers.0.bias": np.zeros(8)}, "tensor 'layers.0.bias' is f64.*"),
+        ):
+            with self.assertRaisesRegex(lp.InvalidArgumentError, f"^Model: {text}$"):
+                lp.Model(net.function(), bad)
         (self.folder / "folder.npz").mkdir()
         missing = (
             lambda: lp.load(self.folder / "none.safetensors"),

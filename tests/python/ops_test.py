@@ -316,6 +316,16 @@ class Options(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, text):
                 bad()
+        for call, name in ((lambda: lp.relu(None), "relu"), (lambda: lp.add(1.0, None), "add"), (lambda: lp.linear(x, None), "linear")):
+            with self.assertRaisesRegex(TypeError, f"^{name}: expected an array, a number or a Key, not NoneType"):
+                call()
+        for large in (lambda: lp.softmax(x, 2**70), lambda: lp.ones(2**70), lambda: lp.ones((1, -(2**70)))):
+            with self.assertRaises(OverflowError):
+                large()
+        with self.assertRaisesRegex(ValueError, "truth value"):
+            lp.sum(x, keepdims=np.array([True, False]))
+        # A name that was put together is another object than the one of the signature.
+        self.near(lp.softmax(x, **{"".join(("ax", "is")): 0}), lp.softmax(x, 0))
         with self.assertRaisesRegex(KeyError, "call: there is no op 'no_op'"):
             lp.call("no_op", x)
         for bad in (lambda: lp.mse_loss(x, x, "average"), lambda: lp.pad(x, (0, 0), (0, 0), mode="zeros")):

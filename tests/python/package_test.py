@@ -45,16 +45,16 @@ class Package(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             made = pathlib.Path(folder) / "_ops.pyi"
             subprocess.run([sys.executable, "-B", SOURCE / "python/tools/make_stubs.py", made], check=True)
-            self.assertEqual(made.read_text(), (SOURCE / "python/limpid/_ops.pyi").read_text(), "python/tools/make_stubs.py writes it")
+            self.assertEqual(made.read_text(), (BUILT / "_ops.pyi").read_text(), "python/tools/make_stubs.py writes it")
 
     def test_the_stub_of_the_core_names_what_there_is(self):
-        text = (SOURCE / "python/limpid/_core.pyi").read_text()
+        text = (BUILT / "_core.pyi").read_text()
         for name in dir(lp._core):
             if not name.startswith("_") and name not in lp._core.op_names:
                 self.assertRegex(text, rf"(?m)^(def|class) {name}\b|^{name}:", name)
 
     def test_the_stub_of_the_core_has_the_members_of_its_classes(self):
-        classes = {c.name: c for c in ast.parse((SOURCE / "python/limpid/_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)}
+        classes = {c.name: c for c in ast.parse((BUILT / "_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)}
 
         def members(c):
             own = {m.name for m in c.body if isinstance(m, ast.FunctionDef)} | {m.target.id for m in c.body if isinstance(m, ast.AnnAssign)}
@@ -71,7 +71,7 @@ class Package(unittest.TestCase):
 
     def test_the_stub_of_the_core_has_the_arguments_of_its_methods(self):
         """Their names and defaults, of what pybind11 says in the first line of a docstring, or in one of each overload."""
-        classes = [c for c in ast.parse((SOURCE / "python/limpid/_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)]
+        classes = [c for c in ast.parse((BUILT / "_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)]
         compared = 0
         for c in classes:
             for told in (m for m in c.body if isinstance(m, ast.FunctionDef)):
@@ -91,6 +91,26 @@ class Package(unittest.TestCase):
                         given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
                         self.assertEqual(given, wanted, (c.name, told.name))
                         compared += 1
+        self.assertGreater(compared, 40)
+
+    def test_the_stub_of_the_core_has_the_types_of_its_properties(self):
+        classes = {c.name: c for c in ast.parse((BUILT / "_core.pyi").read_text()).body if isinstance(c, ast.ClassDef)}
+        net, gpt = lp.nn.mlp([2, 3]), lp.nn.Gpt(5, context=4, layers=1, width=4, heads=1)
+        f, lm = net.function(), lp.LanguageModel(gpt, gpt.init())
+        sequence = lm.join([1])
+        lm.step()
+        kinds = {"Tuple": tuple, "List": list, "Dict": dict, "Callable": object, "int": int, "str": str, "float": float, "bool": bool, "Array": lp.Array, "Function": lp.Function, "Params": lp.Params}
+        compared = 0
+        for x in (
+            lp.ones(2), lp.Key(1), f, lp.compile(lambda x: x), lp.Predictor(f, net.init()), lp.Model(f, net.init()), lp.data.synthetic("xor", lp.Key(0), 8),
+            lp.optim.Adam()._optimizer, lm._writer, sequence, lp._core.Composed(f, len, lp._core.flatten((0.0,) * 5)[1]),
+        ):  # fmt: skip
+            of = classes[type(x).__name__]
+            for m in (m for c in (of, *(classes[b.id] for b in of.bases)) for m in c.body if isinstance(m, ast.FunctionDef) and m.decorator_list):
+                told = ast.unparse(m.returns).split("[")[0]
+                if told != "Any":
+                    self.assertIsInstance(getattr(x, m.name), kinds[told], (of.name, m.name))
+                    compared += 1
         self.assertGreater(compared, 40)
 
     def test_types(self):

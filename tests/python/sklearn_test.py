@@ -99,6 +99,24 @@ class Estimators(unittest.TestCase):
             estimators.MLPRegressor([4], max_iter=1).fit(np.eye(4), np.arange(4.0))
         clip.assert_called_once_with(norm=1.0)
 
+    def test_first_weights_are_those_of_the_seed(self):
+        x = np.eye(4)
+        first = lambda seed: estimators.MLPRegressor([4], learning_rate=1e-30, max_iter=1, random_state=seed).fit(x, x[:, 0]).params_
+        self.assertTrue(first(1).same_bits(first(1)))
+        self.assertFalse(first(1).same_bits(first(2)))
+
+    def test_threads_reach_the_steps(self):
+        with mock.patch.object(estimators, "compile", wraps=estimators.compile) as made:
+            estimators.MLPRegressor([4], max_iter=1, threads=3).fit(np.eye(4), np.arange(4.0))
+        self.assertEqual(made.call_args.kwargs, {"threads": 3})
+
+    def test_parameters_that_nobody_chose(self):
+        for kind in (estimators.MLPClassifier, estimators.MLPRegressor):
+            self.assertEqual(kind().get_params(), {
+                "hidden_layer_sizes": (100,), "activation": "relu", "dropout": 0.0, "weight_decay": 0.0, "learning_rate": 0.01, "batch_size": 64, "max_iter": 100,
+                "threads": 1, "random_state": None,
+            })  # fmt: skip
+
     def test_parameters_of_scikit_learns_own(self):
         for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
             (name, value), = given.items()

@@ -77,6 +77,14 @@ class Torch(unittest.TestCase):
         (y,) = one(x)
         y.sum().backward()
         self.assertEqual(x.grad.tolist(), [2.0] * 3)
+        # One function gives an array of some arguments, and a tuple of others.
+        either = lt.torch_function(lambda x: x * 3.0 if x.ndim == 1 else (x * 4.0, x * 5.0))
+        for shape, want in (((3,), 3), ((1, 3), 9)):
+            x = torch.ones(shape, requires_grad=True)
+            y = either(x)
+            (y if len(shape) == 1 else y[0] + y[1]).sum().backward()
+            self.assertEqual(x.grad.flatten().tolist(), [want] * 3)
+        x = torch.ones(3, requires_grad=True)
         half = lt.torch_function(lambda x: lp.cast(x, "bf16"))(torch.ones(3))
         self.assertEqual(half.dtype, torch.bfloat16)
         x.grad = None
@@ -84,6 +92,8 @@ class Torch(unittest.TestCase):
         for result in ([1.0], {"y": 1.0}):
             with self.assertRaisesRegex(TypeError, "tuple of arrays"):
                 lt.torch_function(lambda x: result)(x)
+        with self.assertRaisesRegex(ValueError, "threads: expected 1 to 1024, not 0"):
+            lt.torch_function(lambda x: x, threads=0)
         with self.assertRaisesRegex(TypeError, "expected tensors, not float"):
             lt.torch_function(lambda x: x)(2.0)
         self.assertFalse(place.requires_grad)
@@ -123,10 +133,13 @@ class Torch(unittest.TestCase):
             lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32))
         with self.assertRaisesRegex(lp.UnsupportedError, r"^onnx 'Conv1d': operators .* Conv \("):
             lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1))
+        with self.assertRaisesRegex(TypeError, "an example of the input is missing"):
+            lt.from_torch(torch.nn.Linear(1, 1))
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
         want = module(x).detach().numpy()
         model = lt.from_torch(module, x[:1])
+        self.assertEqual(model.inputs, [("x", "f32[4]")])
         np.testing.assert_allclose(np.asarray(model(x)), want, rtol=1e-5, atol=1e-6)
         net = lp.nn.sequential(lp.nn.Linear(4, 8), lp.relu, lp.nn.Linear(8, 2))
         np.testing.assert_allclose(np.asarray(net(lt.params_of(module), x)), want, rtol=1e-5, atol=1e-6)

@@ -16,6 +16,7 @@ TEST(Ticks, AreRoundAndCoverTheValues) {
   EXPECT_EQ(round_ticks(0.3, 9.7, 5), (Ticks{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(round_ticks(-3, 4, 4), (Ticks{-4, -2, 0, 2, 4}));
   EXPECT_EQ(round_ticks(1000, 1234, 5), (Ticks{1000, 1050, 1100, 1150, 1200, 1250}));
+  EXPECT_EQ(round_ticks(0, 40, 5), (Ticks{0, 10, 20, 30, 40}));
   EXPECT_EQ(round_ticks(2, 2, 4).size(), 5u);
   EXPECT_EQ(power_ticks(0.002, 30, 5), (Ticks{0.001, 0.01, 0.1, 1, 10, 100}));
   EXPECT_EQ(power_ticks(1, 1, 5), (Ticks{1, 10}));
@@ -135,6 +136,17 @@ TEST(Charts, AMarkerIsAtItsValue) {
                   "<line class=\"marker\" x1=\"58\" x2=\"468\" y1=\"126.0\" "
                   "y2=\"126.0\"><title>half</title>"),
             1u);
+}
+
+// No place on the axis stands for it.
+TEST(Charts, AMarkerOfZeroIsNotOnALogarithmicAxis) {
+  Chart c = chart({{0, 1}, {1, 10}}, true);
+  for (const double marker : {0.0, -1.0, std::nan("")}) {
+    c.y_marker = marker;
+    const std::string html = to_html(c);
+    EXPECT_EQ(html.find("class=\"marker\""), std::string::npos) << html;
+    EXPECT_EQ(count(html, "\"M58.0 240.0L468.0 12.0\""), 1u) << html;
+  }
 }
 
 TEST(Charts, TextIsEscaped) {

@@ -273,6 +273,10 @@ TEST(Report, ARunThatHasNotEndedHasItsTilesToo) {
   log.end = end;
   const std::string ended = report_html(log, {});
   EXPECT_TRUE(contains(ended, "<dt>ended</dt><dd>early stopping</dd>"));
+  EXPECT_TRUE(contains(ended, "<dt>macro f1 (validation)</dt><dd>0.75</dd>"));  // not tested
+  log.run.data.validation = 0;
+  log.run.data.test = 20;
+  EXPECT_TRUE(contains(report_html(log, {}), "<dt>macro f1 (test)</dt><dd>0.75</dd>"));
   EXPECT_FALSE(contains(ended, "best epoch"));
 }
 
@@ -383,6 +387,51 @@ TEST(Report, CellsAreAsDarkAsTheirShareOfTheRow) {
   // A class without examples.
   log.end->test.confusion = {{0, 0}, {1, 1}};
   EXPECT_TRUE(contains(report_html(log, {}), "/ 0.000)\" title=\"0 predicted as 0: 0, 0.0 %\">0<"));
+}
+
+// A heading over nothing would be read as a mistake of the page.
+TEST(Report, WhatTheLogLacksHasNoHeading) {
+  train::RunLog log;
+  log.end = train::EndEvent{};
+  const std::string page = report_html(log, {});
+  for (const char* heading : {"Curves", "Layers", "Text samples", "Confusion matrix",
+                              "Most confident errors", "Scores by class"})
+    EXPECT_FALSE(contains(page, "<h2>" + std::string(heading))) << heading;
+  for (const char* heading : {"What the doctor found", "Model and data", "Reproduce"})
+    EXPECT_TRUE(contains(page, "<h2>" + std::string(heading) + "</h2>")) << heading;
+  log.end->test.confusion = {{1}};
+  log.end->test.per_class = {{.precision = 1, .recall = 1, .f1 = 1}};
+  EXPECT_TRUE(contains(page, "<html lang=\"en\">"));  // for screen readers
+  EXPECT_TRUE(contains(page, ".legend {"));           // and what charts look like
+  const std::string classes = report_html(log, {});
+  EXPECT_TRUE(contains(classes, "<h2>Scores by class</h2>"));
+  EXPECT_TRUE(contains(classes, "<table class=\"confusion\"><thead><tr>"));
+}
+
+// Errors are in the units of their target: without shares there is no chart of shares.
+TEST(Report, ChartsOfMetricsAreThoseThatThereAre) {
+  train::RunLog log;
+  log.run.data.validation = 20;
+  train::EpochEvent epoch;
+  epoch.validation = {{"rmse", 12}};
+  log.epochs = {epoch};
+  EXPECT_FALSE(contains(report_html(log, {}), "Metrics on the"));
+  log.epochs[0].validation.set("macro_f1", 0.5);
+  const std::string page = report_html(log, {});
+  EXPECT_TRUE(contains(page, "<figcaption>Metrics on the validation set</figcaption>"));
+  EXPECT_TRUE(contains(page, "<figcaption>rmse on the validation set</figcaption>"));
+  EXPECT_TRUE(contains(page, "<title>macro f1: step"));
+}
+
+// Of 30 samples, each third or so.
+TEST(Report, ManySamplesAreThinned) {
+  train::RunLog log;
+  for (std::int64_t step = 1; step <= 30; ++step) log.samples.push_back({step, "text"});
+  const std::string page = report_html(log, {});
+  std::size_t shown = 0;
+  for (std::size_t at = 0; (at = page.find("<h3>After step", at)) != std::string::npos; ++at)
+    ++shown;
+  EXPECT_EQ(shown, 12u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "limpid/core/error.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::serve {
@@ -88,6 +89,18 @@ TEST(AccessLog, ALineOfBytesThatAreNoTextIsWritten) {
   for (const std::string& target : {std::string("/"), std::string(255, 'x')}) {
     std::getline(file, line);
     EXPECT_NE(line.find(R"("target":")" + target + R"(\ufffd",)"), std::string::npos) << line;
+  }
+}
+
+TEST(AccessLog, SaysWhichFileCannotBeOpened) {
+  const limpid::testing::TemporaryFolder folder;
+  const std::string path = folder / "none/log";
+  try {
+    const AccessLog log(path);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_EQ(error.what(), "access log '" + path + "': it cannot be opened");
   }
 }
 

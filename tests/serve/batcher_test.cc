@@ -341,6 +341,25 @@ TEST(Batcher, AnErrorIsTheAnswerOfItsJobAlone) {
   EXPECT_THROW(std::rethrow_exception(bad.get().error), std::runtime_error);
 }
 
+// Its two pieces fail at the same time.
+TEST(Batcher, AnErrorOfAJobIsToldOnce) {
+  std::atomic<int> told{0};
+  std::barrier both(2);
+  {
+    Batcher batcher({.workers = 2, .max_batch = 1, .max_delay = std::chrono::microseconds(1)});
+    const auto lane = batcher.lane({.run = [&](std::span<const Tensor>) -> std::vector<Tensor> {
+                                      both.arrive_and_wait();
+                                      throw std::runtime_error("both");
+                                    },
+                                    .outputs = {Type{Dtype::kI32, {2}}}});
+    ASSERT_TRUE(batcher.submit(lane, {rows_from(0, 2)}, 2, std::make_shared<Ticket>(),
+                               [&](const Result&) { ++told; }));
+    batcher.wake();
+    while (told == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(told, 1);
+}
+
 TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
   Echo a, b;
   Batcher batcher({.workers = 3, .max_batch = 5, .max_queue = 100'000});

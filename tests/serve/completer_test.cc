@@ -1,12 +1,16 @@
-// Completer: what it holds of the texts that it was given.
+// Completer: what it holds of the texts that it was given, and when it reads their prompts.
 #include "limpid/serve/completer.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "limpid/nn/char_lm.h"
 
@@ -35,6 +39,34 @@ TEST(Completer, LetsGoOfUnfinishedTextsWhenItEnds) {
     while (completer.waiting() != 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(model.expired());
+}
+
+// Other texts wait for the prompts that are read: those of one step are as long as one chunk.
+TEST(Completer, ReadsTheirPromptsOneAfterTheOther) {
+  constexpr std::int64_t kChunk = 4;
+  const nn::CharLm net{3, 2, 2, nn::Mlp{{4, 4, 3}}};
+  std::vector<std::size_t> waiting;  // at the first token of each text
+  std::promise<void> ended;
+  Completer completer({});
+  const auto lane = completer.lane(
+      nn::LanguageModel(net, net.init(Key(1)), {.sequences = 3, .chunk = kChunk}), kChunk, nullptr);
+  const auto text_of = [&](std::vector<std::int32_t> prompt, bool last) {
+    return Completer::Text{.prompt = std::move(prompt),
+                           .tokens = 1,
+                           .on_token =
+                               [&](const Completer::Token&) {
+                                 waiting.push_back(completer.waiting());
+                                 return true;
+                               },
+                           .on_end =
+                               [&, last](const Completer::End&) {
+                                 if (last) ended.set_value();
+                               }};
+  };
+  ASSERT_TRUE(completer.submit(
+      lane, {text_of({0, 1, 2, 0}, false), text_of({0, 1}, false), text_of({0, 1}, true)}));
+  ended.get_future().wait();
+  EXPECT_EQ(waiting, (std::vector<std::size_t>{2, 0, 0}));
 }
 
 }  // namespace

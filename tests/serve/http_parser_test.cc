@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "limpid/serve/http_error.h"
 
 namespace limpid::serve {
@@ -56,6 +60,45 @@ int status_of(std::string_view bytes, const Limits& limits = {}) {
     return error.status();
   }
   return 200;
+}
+
+TEST(RequestReader, ARefusalSaysWhatWasExpected) {
+  const std::string head = "GET / HTTP/1.1\r\nHost: h\r\n";
+  const auto to = [](const std::string& target) {
+    return "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n";
+  };
+  for (const auto& [bytes, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"GET / HTTP/1.1\r\n\r\n", "Host: expected one, got 0"},
+           {head + "Host: i\r\nContent-Length: 0\r\n\r\n", "Host: expected one, got 2"},
+           {head + "Transfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding: expected chunked"},
+           {head + "Content-Encoding: gzip\r\n\r\n",
+            "Content-Encoding: expected a body that is not compressed"},
+           {head + "Expect: more\r\n\r\n", "Expect: expected 100-continue"},
+           {head + "X: a\n\r\n\r\n", "header: expected lines that end with CR LF"},
+           {head + "X: a\rb\r\n\r\n", "header: expected LF after CR"},
+           {head + "X: a\r\n b\r\n\r\n", "header: expected one line for each field"},
+           {head + "X: \x01\r\n\r\n", "header: expected no control characters"},
+           {to("/%4"), "URL: expected two hexadecimal digits after %"},
+           {to("/%ff"), "URL: expected UTF-8"},
+           {to("/%00"), "URL: expected no zero byte"},
+           {to("/#"), "URL: expected no fragment"},
+           {to("*"), "URL: expected a path"}}) {
+    try {
+      requests_of(bytes, bytes.size());
+      ADD_FAILURE() << expected;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.what(), expected);
+    }
+  }
+}
+
+// What the parser leaves between chunks is no whole line yet.
+TEST(RequestReader, TheLineOfAChunkIsBounded) {
+  const std::string head = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(status_of(head + "1;" + std::string(98, 'x'), {.header = 100}), 200);
+  EXPECT_EQ(status_of(head + "1;" + std::string(99, 'x'), {.header = 100}), 400);
+  for (const char* const line : {"\n", "1\n", "1\r\na\n"})
+    EXPECT_EQ(status_of(head + line), 400) << line;
 }
 
 TEST(RequestReader, ABodyHasOneLength) {

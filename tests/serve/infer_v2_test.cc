@@ -6,13 +6,22 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/json.h"
+#include "limpid/function/builder.h"
 #include "limpid/inspect/promise.h"
+#include "limpid/ops/arithmetic.h"
 #include "limpid/serve/check_answer.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/receipt.h"
@@ -278,6 +287,102 @@ TEST(CheckText, NamesWhatAnAnswerLacks) {
   EXPECT_TRUE(asks_for_text(Json::parse(R"({"model":"m"})")));
   for (const char* other : {R"({"inputs":[],"model":"m"})", "{}", "[]", "1"})
     EXPECT_FALSE(asks_for_text(Json::parse(other))) << other;
+}
+
+TEST(InferV2, ARefusalSaysWhatWasExpectedAndWhere) {
+  const Signature model{.name = "m",
+                        .inputs = {{"x", {Dtype::kF32, {2}}}, {"y", {Dtype::kI8, {}}}},
+                        .outputs = {{"z", {Dtype::kF32, {2}}}}};
+  const auto tensor = [](std::string_view name, std::string_view rest) {
+    return fmt::format(R"({{"name":"{}",{}}})", name, rest);
+  };
+  const std::string x = tensor("x", R"("datatype":"FP32","shape":[2,2],"data":[1,2,3,4])");
+  const std::string y = tensor("y", R"("datatype":"INT8","shape":[2],"data":[1,2])");
+  const auto x_of = [&](std::string_view shape, std::string_view data) {
+    return tensor("x", fmt::format(R"("datatype":"FP32","shape":{},"data":{})", shape, data));
+  };
+  const auto y_of = [&](std::string_view type, std::string_view shape, std::string_view data) {
+    return tensor("y", fmt::format(R"("datatype":"{}","shape":{},"data":{})", type, shape, data));
+  };
+  const auto sized = [&](int size) {
+    return tensor("x", fmt::format(R"("datatype":"FP32","shape":[2,2],"parameters":)"
+                                   R"({{"binary_data_size":{}}})",
+                                   size));
+  };
+  const auto said = [&](const std::string& first, const std::string& second,
+                        const std::string& more = "", const std::string& bytes = "",
+                        const Limits& limits = {}) {
+    const std::string json = fmt::format(R"({{"inputs":[{},{}]{}}})", first, second, more);
+    try {
+      parse_infer(model, json + bytes, json.size(), limits);
+    } catch (const HttpError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(x, y), "");
+  EXPECT_EQ(said(x, y_of("FP64", "[2]", "[1,2]")), "inputs[1].datatype: expected INT8, got 'FP64'");
+  EXPECT_EQ(said(x, y_of("INT8", "[3]", "[1,2,3]")),
+            "inputs[1].shape: expected 2 rows as of the first tensor, got 3");
+  EXPECT_EQ(said(x, y_of("INT8", "[2,1]", "[1,2]")), "inputs[1].shape: expected [N], got [2, 1]");
+  EXPECT_EQ(said(x, y_of("INT8", "[2]", "[1,300]")), "inputs[1].data: a number is beyond INT8");
+  EXPECT_EQ(said(x_of("[2,3]", "[]"), y), "inputs[0].shape: expected [N, 2], got [2, 3]");
+  EXPECT_EQ(said(x_of("[2,2,0]", "[]"), y), "inputs[0].shape: expected [N, 2], got [2, 2, 0]");
+  EXPECT_EQ(said(x_of("[2,2]", "[[1,2],[3]]"), y),
+            "inputs[0].data: expected 2 elements along axis 1, got 1");
+  EXPECT_EQ(said(x_of("[2,2]", "[[1,2]]"), y),
+            "inputs[0].data: expected 2 elements along axis 0, got 1");
+  EXPECT_EQ(said(x_of("[2,2]", "1"), y), "inputs[0].data: expected an array");
+  EXPECT_EQ(said(sized(12), y, "", std::string(12, 'a')),
+            "inputs[0]: binary_data_size: expected 16 bytes for f32[2, 2], got 12");
+  EXPECT_EQ(said(sized(16), y, "", "abc"), "inputs[0]: expected 16 bytes after the JSON, got 3");
+  EXPECT_EQ(said(x, y, "", "abc"), "expected no bytes after the last tensor, got 3");
+  EXPECT_EQ(said(x, x), "inputs[1]: 'x' comes twice");
+  EXPECT_EQ(said(x, tensor("w", "\"shape\":[]")), "inputs[1]: the model has no 'w'");
+  EXPECT_EQ(said(x, y, R"(,"outputs":[{"name":"z"},{"name":"z"}])"),
+            "outputs[1]: the output 'z' comes twice");
+  EXPECT_EQ(said(x, y, R"(,"parameters":{"binary_data_output":1})"),
+            "the body.parameters.binary_data_output: expected true or false");
+  EXPECT_EQ(said(x, y, "", "", {.rows = 1}), "inputs[0].shape: expected at most 1 rows, got 2");
+  EXPECT_EQ(said(x, y, "", "", {.answer = 15}),
+            "outputs: expected at most 15 bytes, got 2 rows of 8");
+  const auto of_body = [&](const std::string& body, std::optional<std::size_t> json_bytes) {
+    try {
+      parse_infer(model, body, json_bytes, {});
+    } catch (const HttpError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(of_body("\xef\xbb\xbf{}", {}), "the body: expected JSON, got a byte order mark");
+  EXPECT_EQ(of_body(fmt::format(R"({{"inputs":[{}]}})", x), {}), "inputs: expected 'y'");
+  EXPECT_EQ(of_body("{}", 3),
+            "Inference-Header-Content-Length: expected at most 2, the bytes of the body, got 3");
+}
+
+// The limit is that of a server.
+TEST(CheckAnswer, ReadsRequestsAndAnswersOfAnyNumberOfRows) {
+  const std::int64_t rows = Limits{}.rows + 1;
+  const Model model{trace("f", {{"x", {Dtype::kF32, {}}}},
+                          [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; }),
+                    {},
+                    ""};
+  const auto body = [&](const char* key, const char* name, float number) {
+    const std::string json = fmt::format(
+        R"({{"{}":[{{"name":"{}","datatype":"FP32","shape":[{}],"parameters":{{"binary_data_size":{}}}}}]}})",
+        key, name, rows, 4 * rows);
+    const Tensor data = Tensor::generate<float>(
+        {rows}, [&](std::span<float> out) { std::ranges::fill(out, number); });
+    const std::span<const std::byte> bytes = data.bytes();
+    return std::pair(json + std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                     json.size());
+  };
+  const auto [request, request_json] = body("inputs", "x", 2);
+  const Recomputed again = recompute(model, request, request_json);
+  const auto [answer, answer_json] = body("outputs", "output", -2);
+  EXPECT_NO_THROW(check_answer(again, answer, answer_json));
+  const auto [other, other_json] = body("outputs", "output", -3);
+  EXPECT_THROW(check_answer(again, other, other_json), Error);
 }
 
 TEST(InferV2, AShapeAloneAllocatesNothing) {

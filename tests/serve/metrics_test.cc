@@ -86,6 +86,19 @@ TEST(Metrics, TimesAndRowsHaveTheirBounds) {
                                  "limpid_batch_rows_bucket{model=\"m\",le=\"16\"} 1\n",
                                  "limpid_batch_rows_bucket{model=\"m\",le=\"1024\"} 1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  const auto bounds = [&](const std::string& name) {
+    const std::string before = name + "_bucket{model=\"m\",le=\"";
+    std::string all;
+    for (std::size_t at = text.find(before); at != std::string::npos; at = text.find(before, at)) {
+      at += before.size();
+      all += text.substr(at, text.find('"', at) - at) + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(bounds("limpid_batch_rows"), "1 2 4 8 16 32 64 128 256 512 1024 +Inf ");
+  EXPECT_EQ(bounds("limpid_request_seconds"),
+            "1e-05 2.5e-05 5e-05 0.0001 0.00025 0.0005 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 "
+            "0.5 1 2.5 5 10 25 50 +Inf ");
 }
 
 TEST(Metrics, WaitingAndComputingAreTimedApart) {

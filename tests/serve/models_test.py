@@ -42,8 +42,11 @@ class Folder(served.ServeTest):
         return {entry["name"]: entry for entry in server.post("/v2/repository/index", b"").json()}
 
     def events(self):
+        return [event for event, _ in self.told()]
+
+    def told(self):
         lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [line["event"] for line in lines if "event" in line]
+        return [(line["event"], line["message"]) for line in lines if "event" in line]
 
     def start(self, *more):
         self.end = time.monotonic() + 60
@@ -68,7 +71,8 @@ class Folder(served.ServeTest):
         self.assertEqual(self.output_of(server, "two"), 5.0)
         while len(self.events()) < 4:
             time.sleep(0.02)
-        self.assertEqual(self.events(), ["load", "load", "load", "unload"])
+        self.assertEqual(self.told(), [("load", "one from one.safetensors"), ("load", "two from two@3.safetensors"),
+                                       ("load", "one from one.safetensors"), ("unload", "one: one.safetensors is gone")])
 
     def test_the_highest_version_answers_where_none_is_named(self):
         for version, weight in ((1, 2.0), (10, 4.0), (9, 3.0)):
@@ -98,6 +102,7 @@ class Folder(served.ServeTest):
         server = self.start()
         self.assertEqual(server.get("/v2/health/ready").status, 200)
         self.assertEqual((self.index(server)["bad"]["state"], self.index(server)["net"]["state"]), ("UNAVAILABLE", "READY"))
+        self.assertTrue(dict(self.told())["load failed"].startswith("bad.safetensors: "), self.told())
         self.put("net.safetensors", self.network(3.0)[:-1])
         self.until(lambda: "could not be read" in self.index(server)["net"]["reason"], True)
         self.assertEqual(self.output_of(server, "net"), 2.0)

@@ -1,13 +1,21 @@
 // Who and what is refused: tokens, pages of other origins, errors as their clients see them.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
+#include <future>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "limpid/nn/gpt.h"
+#include "limpid/nn/mlp.h"
+#include "limpid/ops/activation.h"
 #include "limpid/serve/bearer_token.h"
 #include "limpid/serve/cors.h"
 #include "limpid/serve/http_error.h"
@@ -130,6 +138,95 @@ TEST(Cors, ThePageOfAnOriginIsToldWhatItMayDo) {
   expected.insert(expected.begin() + 3, {{"Access-Control-Allow-Headers", "content-type"},
                                          {"Access-Control-Allow-Private-Network", "true"}});
   EXPECT_EQ(cors.headers(preflight), expected);
+}
+
+// Holds up the thread that sends it.
+class Held final : public Answer {
+ public:
+  explicit Held(std::shared_future<void> until) : until_(std::move(until)) {}
+  void send(Response) override {
+    begun.set_value();
+    until_.wait();
+  }
+  void begin(Response) override {}
+  bool part(std::string) override { return false; }
+  std::size_t unsent() const override { return 0; }
+  void end(Facts) override {}
+
+  std::promise<void> begun;
+
+ private:
+  std::shared_future<void> until_;
+};
+
+// One is under way, and sixteen wait.
+TEST(Router, WhoComesBehindTooManyLoadsOrTracesIsToldToComeAgain) {
+  const Limits limits;
+  Metrics metrics;
+  AccessLog log("");
+  Batcher batcher({});
+  Completer completer({});
+  const nn::Mlp net = nn::mlp({2, 3}, relu);
+  Models models({.open =
+                     [&](const std::string&) {
+                       return Model{net.function(), net.init(Key(1)), ""};
+                     },
+                 .keep_sources = true},
+                batcher, completer, metrics);
+  models.load(models.add("net=net").name);
+  std::promise<void> open;
+  const std::shared_future<void> opened = open.get_future().share();
+  Router router({.limits = limits,
+                 .models = models,
+                 .batcher = batcher,
+                 .completer = completer,
+                 .metrics = metrics,
+                 .log = log,
+                 .version = "0",
+                 .may_load = true,
+                 .may_inspect = true});
+  Request trace = asked("POST", {"v2", "models", "net", "trace"});
+  trace.body = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]})";
+  for (const auto& [request, expected] :
+       {std::pair(asked("POST", {"v2", "repository", "models", "net", "load"}),
+                  std::string("other models are being loaded")),
+        std::pair(trace, std::string("other traces are being computed"))}) {
+    const auto first = std::make_shared<Held>(opened);
+    router(request, first);
+    first->begun.get_future().wait();
+    for (int i = 0; i < 16; ++i) router(request, std::make_shared<Held>(opened));
+    try {
+      router(request, std::make_shared<Held>(opened));
+      ADD_FAILURE() << expected;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.status(), 503);
+      EXPECT_EQ(error.what(), expected);
+      EXPECT_EQ(error.headers(), (std::vector<Header>{{"Retry-After", "1"}}));
+    }
+  }
+  open.set_value();
+}
+
+// It would read tokens that the model does not have.
+TEST(Models, WithMoreTokensThanLogitsWriteNoTexts) {
+  Metrics metrics;
+  Batcher batcher({});
+  Completer completer({});
+  const auto writes = [&](std::int64_t vocabulary) {
+    const nn::Gpt net{.vocabulary = vocabulary, .context = 8, .layers = 1, .width = 4, .heads = 1};
+    std::string config = net.config();
+    config.pop_back();
+    config += R"(,"data":{"task":"next_token","class_names":["a","b","c","d"]}})";
+    Models models({.open =
+                       [&](const std::string&) {
+                         return Model{net.function(), net.init(Key(1)), config};
+                       }},
+                  batcher, completer, metrics);
+    models.load(models.add("gpt=gpt").name);
+    return models.find("gpt")->language != nullptr;
+  };
+  EXPECT_TRUE(writes(4));
+  EXPECT_FALSE(writes(3));
 }
 
 HttpError told(const std::exception_ptr& thrown) { return to_http_error(thrown); }

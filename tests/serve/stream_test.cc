@@ -312,6 +312,9 @@ TEST(Clients, ThatAreRefusedMayGoOnSending) {
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 413 "));
   constexpr std::size_t kMore = std::size_t{1} << 19;
   EXPECT_EQ(client.push(kMore), kMore);
+  // But not for ever.
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  EXPECT_LT(client.push(kMost), kMost);
 }
 
 // A producer on a thread of its own that never stops by itself.

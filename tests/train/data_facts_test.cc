@@ -137,6 +137,19 @@ TEST(DataFacts, TheLargestColumnsAreThoseFarFromZero) {
   EXPECT_EQ(facts.features[1].column, 50);
 }
 
+TEST(DataFacts, AsManyColumnsAsAreListedKeepTheirOrder) {
+  std::vector<float> values;
+  for (int row = 0; row < 2; ++row)
+    for (std::size_t c = 0; c < kListedFeatures; ++c)
+      values.push_back(static_cast<float>(c) + static_cast<float>(row));
+  Split data;
+  data.train = dataset(static_cast<std::int64_t>(kListedFeatures), values, {0, 1});
+  const DataFacts facts = data_facts(data);
+  ASSERT_EQ(facts.features.size(), kListedFeatures);
+  EXPECT_EQ(facts.features.front().column, 0);
+  EXPECT_EQ(facts.features.back().column, static_cast<std::int64_t>(kListedFeatures) - 1);
+}
+
 // A column tells the target if it has one value for each class, or lies on a line with the numbers.
 // If there is only one column, that is the task.
 TEST(DataFacts, AColumnMayTellTheTarget) {

@@ -340,6 +340,34 @@ TEST(Doctor, DropoutIsNoIllnessBeforeTheThirdEpoch) {
   EXPECT_EQ(found(3), 1u);
 }
 
+// A run of so many steps ends within an epoch, and goes on there if it becomes longer.
+TEST(Doctor, APartOfAnEpochIsNone) {
+  const auto found = [](const std::vector<std::int64_t>& steps, std::int64_t rows = 95,
+                        double batch = 5) {
+    RunLog log = with_data(100);
+    log.run.task = "regression";
+    log.run.data.train = rows;
+    log.run.config = Json{{"data", "npz:a.npz"},
+                          {"loss", Json{{"name", "mse"}}},
+                          {"batch", batch},
+                          {"accumulate", 2}};
+    for (const std::int64_t step : steps) {
+      log.epochs.push_back(epoch_of(1, 0.5, 0.96));
+      log.epochs.back().step = step;
+    }
+    return checked(log, "no_better_than_chance").has_value();
+  };
+  // An epoch has ten steps, of up to ten rows.
+  EXPECT_TRUE(found({10, 20, 30}));
+  EXPECT_FALSE(found({10, 20, 29}));
+  EXPECT_FALSE(found({10, 13, 20}));
+  EXPECT_TRUE(found({10, 13, 20, 30}));
+  // It is not known how long one is.
+  EXPECT_TRUE(found({10, 20, 29}, 0));
+  EXPECT_TRUE(found({10, 20, 29}, 95, 0));
+  EXPECT_TRUE(found({10, 20, 29}, 95, 1e300));
+}
+
 // Dead units pass no gradient, so frozen layers before them are not a separate illness.
 TEST(Doctor, WeightsThatDeadUnitsFreezeFollowFromThem) {
   RunLog log = with_losses({1, 0.9, 0.8});
@@ -779,6 +807,9 @@ TEST(Doctor, ANetworkBecomesWiderByItsKind) {
     return remedy(Json{{"name", "mlp"}, {"layers", layers}});
   };
   EXPECT_EQ(mlp({5, 3}), "model.layers=[5,64,3]");
+  RunLog log = underfitted();
+  log.run.config = Json{{"model", Json{{"name", "mlp"}, {"layers", std::vector{5, 3}}}}};
+  EXPECT_EQ(diagnose(log)[0].fix.find("--layers 5,64,3, "), 0U) << diagnose(log)[0].fix;
   EXPECT_EQ(mlp({5, 4, 16, 300, 2000, 3}), "model.layers=[5,64,128,1024,2000,3]");
   EXPECT_EQ(mlp({5, 16'777'216, 3}), "model.layers=[5,16777216,3]");
   for (const std::vector<std::int64_t>& odd :
@@ -1099,6 +1130,33 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   EXPECT_EQ(diagnose(log, {}, std::vector{twice})[0].fix, "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
             "every known remedy is already in use or was tried in an earlier run");
+}
+
+// Of settings that go together, those that the run has already are left out.
+TEST(Doctor, OfARemedyOnlyWhatIsNewIsRecommended) {
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.probes = {{1, {layer_of("layers.0", 1, 1e-4, 1e-4), layer_of("layers.1", 1, 1, 1)}}};
+  const auto fix = [&](const char* activation, const char* init) {
+    log.run.config =
+        Json{{"model", Json{{"name", "charlm"}, {"activation", activation}, {"init", init}}}};
+    const auto found = diagnose(log);
+    return found.empty() ? "" : found[0].fix;
+  };
+  EXPECT_EQ(fix("tanh", "xavier"), "--activation relu --init he, or fewer --layers");
+  EXPECT_EQ(fix("tanh", "he"), "--activation relu, or fewer --layers");
+  EXPECT_EQ(fix("relu", "xavier"), "--init he, or fewer --layers");
+  EXPECT_EQ(fix("relu", "he"), "fewer --layers");
+}
+
+// What the log calls its data may be of a later version.
+TEST(Doctor, AnOptionOfDataThatIsNotKnownIsInWords) {
+  RunLog log = with_data(100);
+  log.data->targets = {{"price", 0, 0, 0, 30, 41}};
+  for (const Json& config : {Json::object(), Json{{"data", "tarot:7"}}, Json{{"data", 3}}}) {
+    log.run.config = config;
+    EXPECT_EQ(remedies_text(checked(log, "targets_not_normalized")->remedies),
+              "standardize=zscore in --data");
+  }
 }
 
 // Momentum adds the steps up: what it may be is so much less.

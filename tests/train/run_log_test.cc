@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "limpid/core/error.h"
 
@@ -277,6 +278,26 @@ TEST(RunLog, LinesHaveTheirNames) {
     EXPECT_EQ(to_json_line(written[i]), std::string(lines[i]) + "\n");
 }
 
+// Of a regression, of a column that tells the target, and of a step that is hashed.
+TEST(RunLog, WhatFewRunsHaveHasItsNamesToo) {
+  DataFacts facts = data_facts();
+  facts.targets = {{"price", 0, 1, 3, 2, 0.5}};
+  facts.giveaways = {{"id", 4, 5, 9, 7, 1.5}};
+  const Json json = Json::parse(to_json_line(facts));
+  for (const auto& [key, name, column] :
+       {std::tuple{"targets", "price", 0}, {"giveaways", "id", 4}}) {
+    const Json& first = json.at(key).at(0);
+    EXPECT_EQ(first.at("name").as_string(), name);
+    EXPECT_EQ(first.at("column").as_number(), column);
+  }
+  StepEvent step{1, 1, 2.5, 0.1, 3};
+  step.shards = {"0123456789abcdef", "fedcba9876543210"};
+  const std::string lines = to_json_line(run_event()) + to_json_line(facts) + to_json_line(step);
+  EXPECT_NE(lines.find(R"("shards":["0123456789abcdef","fedcba9876543210"])"), std::string::npos);
+  const RunLog log = parse_run_log(lines, "log");
+  EXPECT_EQ(to_json_line(log.run) + to_json_line(*log.data) + to_json_line(log.steps.at(0)), lines);
+}
+
 TEST(RunLog, ALogCutAnywhereBehindItsFirstLineIsRead) {
   const std::string text = text_of(events());
   const std::size_t first = to_json_line(run_event()).size();
@@ -336,6 +357,13 @@ TEST(RunLog, HostileLinesAreErrors) {
                      "'severity': expected info, warning or error, got ");
   expect_event_error(SampleEvent{2, "text"}, "\"text\":\"text\"", "\"text\":[]",
                      "'text': expected text, got ");
+  expect_event_error(probe_event(0), "\"norm\":4.0", "\"norm\":true",
+                     "'layers[0].parameters[0].norm': expected a number, got 'true'");
+  expect_event_error(data_facts(), "\"class_counts\":[20,40]", "\"class_counts\":[20,{}]",
+                     "'class_counts[1]': expected a whole number, got '{}'");
+  expect_event_error(data_facts(), "\"class_counts\":[20,40]", "\"class_counts\":20",
+                     "'class_counts': expected a list, got '20'");
+  expect_event_error(epoch, "\"loss\":2.0", "\"loss\":[]", "'train.loss': expected a number");
   const std::string deep(200'000, '[');
   expect_error(with("2.5", deep), "nested too deeply");
   expect_error(run + deep + "\n" + step, "nested too deeply");

@@ -153,6 +153,9 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   // Four times in the first epoch, which has four steps, then once in each.
   EXPECT_EQ(probed, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 8, 12, 16}));
   EXPECT_EQ(run.log().run.command, std::vector<std::string>{"me"});
+  const RunEvent::Data& sizes = run.log().run.data;
+  EXPECT_EQ((std::vector{sizes.train, sizes.validation, sizes.test, sizes.features, sizes.outputs}),
+            (std::vector<std::int64_t>{30, 10, 40, 2, 2}));
   utsname system{};
   ASSERT_EQ(::uname(&system), 0);
   EXPECT_EQ(run.log().run.environment.system,

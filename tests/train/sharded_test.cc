@@ -548,6 +548,43 @@ TEST(Shards, RefuseNumbersThatAreNotAddedInF32) {
   }
 }
 
+// Of a value beside the parameters: only one that changes is added.
+TEST(Shards, RefuseStatisticsThatAreNotAddedInF32) {
+  const Split data = drawn_split(Task::kRegression);
+  for (const bool changes : {true, false}) {
+    Problem problem;
+    problem.task = Task::kRegression;
+    problem.target = {Dtype::kF32, {2}};
+    problem.inference = trace(
+        "weighted",
+        {{"w", {Dtype::kF32, {2}}}, {"seen", {Dtype::kF64, {}}}, {"x", {Dtype::kF32, {kInputs}}}},
+        [](std::span<const Value> in) {
+          return std::vector<Value>{slice(in[2], 0, 0, 2) * in[0]};
+        });
+    problem.carried = {{"seen", Tensor::scalar(0.0)}};
+    problem.init = [](Key) { return Params{{"w", Tensor::zeros({Dtype::kF32, {2}})}}; };
+    problem.forward = [changes](const Args& params, const Args& carried, const Value& x,
+                                const Value&) {
+      const Value y = slice(x, 1, 0, 2);
+      Args next = carried;
+      if (changes) next.set("seen", carried.at("seen") + 1.0);
+      return Problem::Result{y * broadcast(params.at("w"), y.shape()), next};
+    };
+    problem.losses = losses_in_scale({.kind = Loss::Kind::kMse});
+    EXPECT_NO_THROW(Trainer(problem, data, {}));
+    try {
+      Trainer(problem, data, {.shards = 2});
+      EXPECT_FALSE(changes);
+    } catch (const Error& e) {
+      EXPECT_TRUE(changes);
+      EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
+      EXPECT_STREQ(e.what(),
+                   "train: seen is f64[] and changes with every step, but shards are added in f32 "
+                   "only");
+    }
+  }
+}
+
 // The constants of standardisation are no sums, unlike the statistics beside them.
 TEST(Shards, WhatNoStepChangesKeepsItsBits) {
   const Split data = drawn_split(Task::kRegression);

@@ -430,22 +430,37 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
   Trainer trainer(mlp_problem(network()), data, everything());
   trainer.step();
   const TrainState good = trainer.state();
-  const auto expect_refused = [&](const std::function<void(TrainState&)>& change) {
+  const auto expect_refused = [&](const std::string& says,
+                                  const std::function<void(TrainState&)>& change) {
     TrainState state = good;
     change(state);
-    EXPECT_THROW(trainer.restore(state), Error);
+    try {
+      trainer.restore(state);
+      ADD_FAILURE() << says;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kFormat);
+      EXPECT_TRUE(std::string(e.what()).starts_with("train: " + says)) << e.what();
+    }
     expect_same_params(trainer.state(), good);
   };
-  expect_refused([](TrainState& s) { s.seed = 1; });
-  expect_refused([](TrainState& s) { s.step = 1000; });
-  expect_refused([](TrainState& s) { s.step = -1; });
-  expect_refused([](TrainState& s) { s.best_epoch = 2; });
-  expect_refused([](TrainState& s) { s.best_epoch = -1; });
-  expect_refused([](TrainState& s) { s.params = {}; });
-  expect_refused([](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
-  expect_refused([](TrainState& s) { s.optimizer = {}; });
-  expect_refused([](TrainState& s) { s.carried.set("more", Tensor::scalar(1.0f)); });
-  expect_refused([](TrainState& s) { s.best.set("more", Tensor::scalar(1.0f)); });
+  const std::string seed = std::to_string(good.seed), steps = std::to_string(trainer.steps());
+  expect_refused("expected a state of seed " + seed + ", got one of seed 77",
+                 [](TrainState& s) { s.seed = 77; });
+  for (const std::int64_t step : {std::int64_t{-1}, trainer.steps() + 1})
+    expect_refused("expected a state after step 0 to " + steps + ", got one after step " +
+                       std::to_string(step),
+                   [&](TrainState& s) { s.step = step; });
+  for (const std::int64_t epoch : {-1, 2})
+    expect_refused("expected a best epoch of 0 to 1 in the state, got " + std::to_string(epoch),
+                   [&](TrainState& s) { s.best_epoch = epoch; });
+  expect_refused("parameters of the state: ", [](TrainState& s) { s.params = {}; });
+  expect_refused("parameters of the state: ",
+                 [](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
+  expect_refused("optimiser of the state: ", [](TrainState& s) { s.optimizer = {}; });
+  expect_refused("carried values of the state: ",
+                 [](TrainState& s) { s.carried.set("more", Tensor::scalar(1.0f)); });
+  expect_refused("best model of the state: ",
+                 [](TrainState& s) { s.best.set("more", Tensor::scalar(1.0f)); });
 }
 
 // The steps of the schedule are those of the run.
@@ -908,21 +923,34 @@ TEST(Trainer, NoEpochsAreTheFirstModel) {
 TEST(Trainer, RefusesWhatDoesNotFit) {
   const Split data = split(Task::kClassification);
   const Problem problem = mlp_problem(network());
-  const auto expect_refused = [&](const Problem& p, const Split& d, const TrainOptions& o) {
-    EXPECT_THROW(Trainer(p, d, o), Error);
+  const auto expect_refused = [&](const std::string& says, const Problem& p, const Split& d,
+                                  const TrainOptions& o) {
+    try {
+      Trainer(p, d, o);
+      ADD_FAILURE() << says;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find(says), std::string::npos) << e.what();
+    }
   };
-  expect_refused(problem, data, {.epochs = -1});
-  expect_refused(problem, data, {.batch = 0});
-  expect_refused(problem, data, {.accumulate = 0});
-  expect_refused(problem, data, {.metric = "rmse"});
-  expect_refused(problem, {}, {});
-  expect_refused(problem, {data.train, {}, data.test}, {.early_stopping = EarlyStopping{}});
-  expect_refused(problem, split(Task::kRegression), {});
-  expect_refused(mlp_problem(nn::mlp({kFeatures + 1, 2}, relu)), data, {});
+  expect_refused("train: expected 0 or more epochs, got -1", problem, data, {.epochs = -1});
+  expect_refused("train: expected 0 or more steps, got -2", problem, data, {.steps = -2});
+  expect_refused("train: expected a batch of 1 or more, got 0", problem, data, {.batch = 0});
+  expect_refused("train: expected 1 or more micro-batches per step, got 0", problem, data,
+                 {.accumulate = 0});
+  expect_refused("'rmse'", problem, data, {.metric = "rmse"});
+  expect_refused("expected examples to train on, got none", problem, {}, {});
+  expect_refused("train: early stopping: expected data with a validation set", problem,
+                 {data.train, {}, data.test}, {.early_stopping = EarlyStopping{}});
+  expect_refused("train: examples: expected targets of type i32[], got f32[2]", problem,
+                 split(Task::kRegression), {});
+  expect_refused(
+      "train: examples: expected examples of type f32[7], as the model takes, got f32[6]",
+      mlp_problem(nn::mlp({kFeatures + 1, 2}, relu)), data, {});
   for (Dataset Split::*const part : {&Split::validation, &Split::test}) {
     Split three = data;
     (three.*part).classes = 3;
-    expect_refused(problem, three, {});
+    expect_refused("train: examples: expected at most 2 classes, one per logit of the model, got 3",
+                   problem, three, {});
   }
   EXPECT_THROW(mlp_problem(network(), Task::kClassification, Loss{Loss::Kind::kMse}), Error);
 }

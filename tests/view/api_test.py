@@ -153,7 +153,10 @@ class View(tool.ToolTest):
         share = 1 / (1 + math.exp(-1))
         self.assertAlmostEqual(warm["probabilities"][0], share, places=6)
         self.assertAlmostEqual(warm["entropy"], -share * math.log(share) - (1 - share) * math.log(1 - share), places=6)
+        # Those of nobody's choice.
+        self.assertEqual(self.answered("lab/softmax"), self.answered("lab/softmax", logits=[2, 1, 0.1, -1], temperature=1))
         self.assertFalse(self.answered("lab/perceptron", target="XOR")["learnt"])
+        self.assertEqual(self.answered("lab/perceptron"), self.answered("lab/perceptron", target="XOR", epochs=20))
         names = [c["name"] for c in self.answered("lab/activations")["curves"]]
         self.assertIn("relu", names)
         for row in self.answered("lab/init", layers=3, width=16)["rows"]:
@@ -164,6 +167,45 @@ class View(tool.ToolTest):
         self.refused(404, "lab/optimizers", {"surface": "moon"})
         self.refused(400, "lab/init", {"layers": 100000})
         self.refused(400, "lab/softmax", {"logits": []})
+
+    def test_the_labs_experiments_are_those_of_the_tool(self):
+        def curves(*command):
+            return {(chart["title"], series["name"]): (series["x"], series["y"])
+                    for chart in self.document("lab", *command)["charts"] for series in chart["series"]}
+
+        of_tool = curves("activations")
+        for curve in self.answered("lab/activations")["curves"]:
+            self.assertEqual(of_tool.pop((curve["name"], "value")), (curve["x"], curve["y"]))
+            if curve["slope"]:
+                self.assertEqual(of_tool.pop((curve["name"], "slope")), (curve["x"], curve["slope"]))
+            below, above = float(curve["flat_below"]), float(curve["flat_above"])
+            for x, slope in zip(curve["x"], curve["slope"]):
+                if 0 < min(abs(x - below), abs(x - above)) < 0.1:
+                    self.assertEqual(abs(slope) < 1e-3, x < below or x > above, (curve["name"], x))
+        self.assertEqual(of_tool, {})
+        small = {"layers": 3, "width": 16, "seed": 5}
+        of_tool = curves("init", *(f"--{key}={value}" for key, value in small.items()))
+        for row in self.answered("lab/init", **small)["rows"]:
+            self.assertEqual(of_tool.pop((row["layer"], row["scheme"])), ([1, 2, 3], row["stds"]))
+        self.assertEqual(of_tool, {})
+        sizes = {"in": 4, "hidden": 8, "out": 2, "seed": 3}
+        of_tool = self.document("lab", "collapse", *(f"--{key}={value}" for key, value in sizes.items()))
+        for row, cells, chart in zip(self.answered("lab/collapse", **sizes)["rows"], of_tool["rows"], of_tool["charts"], strict=True):
+            self.assertEqual((row["network"], row["position"], row["y"]), (chart["title"], chart["series"][0]["x"], chart["series"][0]["y"]))
+            self.assertEqual([f"{row[key]:.2g}" for key in ("largest", "difference")], cells[4:])
+            self.assertEqual(f"{row['before']['flops']:,} -> {row['after']['flops']:,}", cells[3])
+            self.assertEqual([note for note in of_tool["notes"] if note.startswith(row["network"] + ": ")],
+                             [f"{row['network']}: {done}" for done in row["done"] or ["nothing folds"]])
+        of_tool = self.document("lab", "approximation", "--units", "2", "--seed", "1")["rows"]
+        for row, cells in zip(self.answered("lab/approximation", units=2, seed=1)["rows"], of_tool, strict=True):
+            self.assertEqual([row["task"], f"{row['units']} {row['activation']}", str(row["steps"]), f"{row['loss']:.2g}",
+                              f"{row['error']:.2g}"], cells)
+
+    def test_the_labs_optimizers_have_usual_rates(self):
+        for asked, rates in (({}, {"sgd": 0.01, "adam": 0.05}), ({"rate": 0.5}, {"sgd": 0.5, "adam": 0.5})):
+            paths = self.answered("lab/optimizers", names=["sgd", "adam"], steps=3, **asked)["paths"]
+            self.assertEqual({path["name"]: path["rate"] for path in paths}, rates)
+            self.assertEqual([len(path[axis]) for path in paths for axis in "xyz"], [4] * 6)
 
     def test_the_labs_perceptron_is_that_of_the_tool(self):
         lesson = self.answered("lab/perceptron", target="AND")

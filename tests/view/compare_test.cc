@@ -10,6 +10,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/text.h"
 #include "limpid/ops/ops.h"
 #include "limpid/view/api.h"
 #include "limpid/view/whatif.h"
@@ -118,6 +119,8 @@ TEST_F(ViewCompare, ValuesOfOneModelAreNotComparedWithOthers) {
   EXPECT_EQ(compare(*session_, two, three, 1).only_a.size(), 1u);
   EXPECT_EQ(compare(*session_, more, two).only_a, std::vector<std::string>{"%1"});
   EXPECT_EQ(compare(*session_, two, more).only_b, std::vector<std::string>{"%1"});
+  EXPECT_EQ(to_json(sizes).at("only_a").dump(), R"(["%x: f32[2]","%0: f32[2]"])");
+  EXPECT_EQ(to_json(sizes).at("only_b").dump(), R"(["%x: f32[3]","%0: f32[3]"])");
   EXPECT_FALSE(compare(*session_, two, more, 0).same);
   Subject other = two;
   other.input = InputSpec{InputSpec::Numbers{{1, 2}}};
@@ -150,6 +153,10 @@ TEST_F(ViewCompare, AnEditPartsWhereItIs) {
   ASSERT_EQ(c.values.size(), 2u);
   EXPECT_EQ(c.values[0].differ, 8);
   EXPECT_EQ(c.values[0].layer, "layers.0");
+  const Json value = to_json(c).at("values").at(0);
+  EXPECT_EQ(value.at("layer").as_string(), "layers.0");
+  EXPECT_EQ(value.at("op").as_string(), "relu");
+  EXPECT_EQ(value.at("count").as_integer(), 8);
 }
 
 TEST(ViewDifference, UnitsInTheLastPlaceCrossZero) {
@@ -302,6 +309,10 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_EQ(*text.command, "limpid trace '" + (folder_ / "moons").string() +
                                "' --data 'moons:3,count=200' --index 4 --edit '%1[5] = 0'");
   EXPECT_NE(text.cpp.find("lp::parse_edit(\"%1[5] = 0\")"), std::string::npos);
+  EXPECT_EQ(text.function,
+            limpid::to_text(
+                edit(session_->model("r0")->model.function, {parse_edit("%1[5] = 0")}).function,
+                {.max_elements = 16}));
   const auto kept = keep(*session_, edited, "without 5");
   const Compared c = compare(*session_, edited, subject_of(kept->id, 4));
   EXPECT_TRUE(c.values.empty() || c.values.back().name != "%2");
@@ -321,6 +332,10 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_FALSE(edit_text(*session_, variant).command);
   edited.changes.push_back({.edit = {.at = "%1", .change = Edit::Patch{}}, .patch = edited.input});
   EXPECT_FALSE(edit_text(*session_, edited).command);
+  EXPECT_NE(edit_text(*session_, edited)
+                .cpp.find("{.at = \"%1\", .change = lp::Edit::Patch{value}},  // value: a Tensor, "
+                          "what %1 is for another example\n"),
+            std::string::npos);
   EXPECT_NE(keep(*session_, edited, "patched")->hash, kept->hash);
   // Without an input, or with numbers.
   Subject bare{.model = "r0", .changes = {{.edit = parse_edit("%1[5] = 0")}}};

@@ -211,6 +211,51 @@ TEST(Edit, RefusesWhatThereIsNot) {
   EXPECT_EQ(code_of([&] { edit(tokens, {parse_edit("%t = nan")}); }), ErrorCode::kDtype);
 }
 
+TEST(Edit, SaysWhatItRefuses) {
+  const auto message_of = [](const auto& use) {
+    try {
+      use();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const Worked w = real_mlp();
+  const auto edited = [&](const Edit& change) {
+    return message_of([&] { edit(w.function, {change}); });
+  };
+  EXPECT_EQ(edited(parse_edit("%99 = 0")), "there is no value '%99' in function 'mlp'");
+  EXPECT_EQ(edited(parse_edit("%1[0, -2] = 0")), "edit of %1: index [0, -2] is outside of f32[3]");
+  const Tensor two = Tensor::from<float>({2}, {1, 2});
+  EXPECT_EQ(edited({.at = "%1", .change = Edit::Patch{two}}),
+            "edit of %1: the patch is f32[2], expected f32[3]");
+  const Function tokens = trace("f", {{"t", {Dtype::kI32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{in[0]};
+  });
+  EXPECT_EQ(message_of([&] { edit(tokens, {parse_edit("%t *= 2")}); }),
+            "edit of %t: a value of type i32[2] does not support this change");
+  EXPECT_EQ(message_of([&] { edit(tokens, {parse_edit("%t = 0.5")}); }),
+            "edit of %t: expected an integer of 32 bits for a value of type i32[2], got 0.5");
+  EXPECT_EQ(code_of([&] { edit(tokens, {{"%t", {}, Edit::Patch{two}}}); }), ErrorCode::kDtype);
+  EXPECT_EQ(message_of([] { parse_edit("%3 -= 1"); }),
+            "'%3 -= 1' is not an edit: expected VALUE = NUMBER, VALUE *= NUMBER, VALUE += NUMBER "
+            "or VALUE += noise(STD, SEED), where VALUE is %3 or %3[0, 5]");
+}
+
+// Of spaces there may be any, or none.
+TEST(Edit, IsReadWithAnySpaces) {
+  for (const char* text : {"%3[0,-1]+=2.5", "  %3 [ 0 ,  -1 ]  +=  2.5  "})
+    EXPECT_EQ(to_text(parse_edit(text)), "%3[0, -1] += 2.5");
+  EXPECT_EQ(to_text(parse_edit(" %x+=noise( 0.5 , 7 ) ")), "%x += noise(0.5, 7)");
+  EXPECT_EQ(to_text(parse_edit("%x=1")), "%x = 1");
+}
+
+TEST(Edit, ResultsKeepTheirNames) {
+  const Function f = real_mlp().function;
+  EXPECT_EQ(edit(f, {parse_edit("%1 = 0")}).function.outputs()[0].name, f.outputs()[0].name);
+  EXPECT_EQ(f.outputs()[0].name, "logits");
+}
+
 TEST(Edit, TextReadsBack) {
   for (const char* text : {"%3 = 0", "%3[0, -1] *= 2.5", "%layers.0.weight[5, -1] += -1e-30",
                            "%x += noise(0.1, 18446744073709551615)", "%3 = nan"})

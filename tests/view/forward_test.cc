@@ -121,7 +121,11 @@ TEST_F(ViewForward, ExamplesToBrowseHaveTheirOwnTargets) {
     EXPECT_EQ(one.facts.target, to_doubles(data->targets_of(3 + i, 1)));
   }
   EXPECT_NE(shown.examples[0].facts.target, shown.examples[1].facts.target);
-  EXPECT_EQ(to_json(shown).at("size").as_integer(), data->size());
+  const Json said = to_json(shown);
+  EXPECT_EQ(said.at("size").as_integer(), data->size());
+  EXPECT_EQ(said.at("part").as_string(), "train");
+  EXPECT_EQ(said.at("task").as_string(), "classification");
+  EXPECT_EQ(said.at("input").dump(), R"({"dtype":"f32","shape":[2]})");
   EXPECT_EQ(show_examples(*session_, {.model = "r0", .part = "train", .first = shown.data->size()})
                 .examples.size(),
             0u);
@@ -269,6 +273,7 @@ TEST_F(ViewForward, GradientOfAnOutputByThatOutputIsOne) {
   EXPECT_EQ(g.rows[1].value, "%1");
   EXPECT_TRUE(g.rows[1].values->elements.same_bits(weight.rows(1, 1).reshape({8})));
   EXPECT_EQ(g.rows[1].from.at(0).op, "linear");
+  EXPECT_EQ(g.rows[1].from.at(0).value, "%2");
   EXPECT_EQ(g.rows[0].layer, "layers.1");
   EXPECT_EQ(g.rows[0].op, "linear");
   EXPECT_THROW(gradient(*session_, {.subject = example(4), .output = 2}), Error);
@@ -398,6 +403,8 @@ TEST_F(ViewForward, AGraphSaysWhatIsWhere) {
   const Json groups = to_json(g).at("groups");
   EXPECT_EQ(groups.at("name").dump(), R"(["layers","layers.0","layers.1"])");
   EXPECT_EQ(groups.at("kind").dump(), R"(["block","layer","layer"])");
+  EXPECT_EQ(groups.at("nodes").dump(), "[3,2,1]");
+  EXPECT_EQ(groups.at("parameters").dump(), "[42,24,18]");
 }
 
 TEST_F(ViewForward, ASessionShowsNoMoreThanItsLimits) {
@@ -545,14 +552,58 @@ TEST_F(ViewForward, WrongRequestsAreOneSentence) {
   for (const char* const index : {"-1", "999999"})
     EXPECT_TRUE(
         message_of(fmt::format(R"({{"model": "r0", "input": {{"index": {}}}}})", index).c_str())
-            .starts_with(fmt::format("example {}: the part ", index)))
+            .starts_with(
+                fmt::format("example {}: the part test of 'moons:3,count=200' has ", index)))
         << index;
+  EXPECT_EQ(message_of(R"({"model": "r0", "input": {"values": [1]}})"),
+            "input 'x': expected 2 numbers (f32[2]), got 1");
   std::string edits;
   for (int i = 0; i < 300; ++i) edits += R"({"at": "%1", "set": 1},)";
   edits.pop_back();
   EXPECT_THROW(answer(*session_, "forward",
                       R"({"model": "r0", "input": {"index": 0}, "edits": [)" + edits + "]}"),
                Error);
+}
+
+TEST_F(ViewForward, ARefusalSaysWhatWasExpected) {
+  const auto said = [&](const char* name, const char* request) {
+    try {
+      return answer(*session_, name, request);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+  };
+  EXPECT_EQ(said("run/step", R"({"run": "r0", "step": 999})"), "step 999: the run r0 has 28 steps");
+  EXPECT_EQ(
+      said("data", R"({"model": "r0", "first": 100000, "count": 3})"),
+      fmt::format("data: 3 examples from 100000 on, but there are {}",
+                  session_->examples(*session_->model("r0"), "moons:3,count=200", "test")->size()));
+  const auto loss = [&](const char* target) {
+    const std::string request = fmt::format(
+        R"({{"model": "r0", "input": {{"index": 0}}, "of": {{"loss": {{"target": {}}}}}}})",
+        target);
+    return said("gradient", request.c_str());
+  };
+  EXPECT_EQ(loss("5"), "gradient: 5 is not a class: there are 2");
+  EXPECT_EQ(loss("[1, 2]"), "gradient: expected 1 numbers as a target, got 2");
+  Session small({.limits = {.file = 3}});
+  const std::string text = "12345";
+  try {
+    small.open("a.npz", std::as_bytes(std::span(text)));
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "'a.npz': expected at most 3 bytes, got 5");
+  }
+}
+
+TEST_F(ViewForward, EachKindOfEditIsRead) {
+  const Json json =
+      Json::parse(R"([{"at": "%1", "index": [5, -1], "set": "inf"}, {"at": "%1", "scale": 0.5},
+                                    {"at": "%1", "add": 3}, {"at": "%1", "noise": {"std": 0.25, "seed": 7}}])");
+  std::string texts;
+  for (const Change& change : changes_from_json(JsonView(json), {}))
+    texts += to_text(change.edit) + "\n";
+  EXPECT_EQ(texts, "%1[5, -1] = inf\n%1 *= 0.5\n%1 += 3\n%1 += noise(0.25, 7)\n");
 }
 
 TEST_F(ViewForward, NumbersFitTheInputsDtype) {
@@ -801,6 +852,13 @@ TEST_F(ViewForward, ARequestHasItsOptions) {
   EXPECT_EQ(limits.at("nodes").as_integer(), session_->limits().nodes);
   EXPECT_EQ(limits.at("values").as_integer(), session_->limits().values);
   EXPECT_EQ(limits.at("steps").as_integer(), session_->limits().steps);
+  EXPECT_EQ(limits.at("file").as_unsigned(), session_->limits().file);
+  EXPECT_EQ(limits.at("body").as_unsigned(), session_->limits().body);
+  Session other({.folder = "runs", .version = "1.2", .threads = 3});
+  const Json of_other = Json::parse(answer(other, "session", ""));
+  EXPECT_EQ(of_other.at("version").as_string(), "1.2");
+  EXPECT_EQ(of_other.at("threads").as_integer(), 3);
+  EXPECT_EQ(of_other.at("folder").as_string(), "runs");
 }
 
 // Whatever its outputs are.
@@ -906,6 +964,15 @@ TEST_F(ViewForward, AModelIsDescribed) {
   EXPECT_FALSE(model_json(table).at("picture").is_null());
   table.config->feature_names.assign(64, "a");
   EXPECT_TRUE(model_json(table).at("picture").is_null());
+  table.config->target_names = {"b", "c"};
+  table.model.note = "a note";
+  const Json said = model_json(table);
+  EXPECT_EQ(said.at("targets").dump(), R"(["b","c"])");
+  EXPECT_TRUE(said.at("classes").is_null());
+  EXPECT_EQ(said.at("note").as_string(), "a note");
+  EXPECT_EQ(said.at("ops").as_integer(), 1);
+  EXPECT_EQ(said.at("inputs").size(), 1u);
+  EXPECT_EQ(said.at("outputs").at(0).at("shape").dump(), "[2]");
   // So are examples of that many numbers, unless these have names.
   const auto shown = [](std::int64_t count, std::vector<std::string> names) {
     Dataset data;

@@ -157,6 +157,17 @@ TEST_F(ViewLanguage, ARequestHasItsSampling) {
   };
   EXPECT_GT(first(""), first(R"(, "temperature": 2)"));
   EXPECT_EQ(said(R"(, "most": 3)").at("next").size(), 3u);
+  const auto lens = [&](const std::string& options) {
+    return Json::parse(
+               answer(*session_, "language",
+                      R"({"model": "r1", "input": {"text": "to be or not to "})" + options + "}"))
+        .at("blocks")
+        .at(0)
+        .at("lens")
+        .size();
+  };
+  EXPECT_EQ(lens(""), 16u);
+  EXPECT_EQ(lens(R"(, "lens": 3)"), 3u);
   expect_cache(said("").at("cache"), language(*session_, {.subject = text("to be")}).cache, 5);
 }
 
@@ -340,8 +351,25 @@ TEST_F(ViewLanguage, AttentionLooksBackAndSumsToOne) {
         EXPECT_NEAR(entropy[q], q == 0 ? 1 : bits / std::log2(q + 1), 1e-6);
       }
     }
-  EXPECT_THROW(attention_of(*session_, text("to be"), 2, 0), Error);
-  EXPECT_THROW(attention_of(*session_, text("to be"), 0, 2), Error);
+  const auto said = [&](std::int64_t layer, std::int64_t head) {
+    try {
+      attention_of(*session_, text("to be"), layer, head);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(2, 0), "there is no attention 2: the model has 2");
+  EXPECT_EQ(said(5, 0), "there is no attention 5: the model has 2");
+  EXPECT_EQ(said(0, 2), "there is no head 2: the attention has 2");
+  EXPECT_EQ(said(0, 3), "there is no head 3: the attention has 2");
+  const Json asked =
+      Json::parse(answer(*session_, "attention",
+                         R"({"model": "r1", "input": {"text": "to be"}, "layer": 1, "head": 1})"));
+  EXPECT_EQ(asked.at("queries").as_integer(), 5);
+  EXPECT_EQ(asked.at("keys").as_integer(), 5);
+  EXPECT_EQ(asked.at("weights").at("base64").as_string(),
+            base64(attention_of(*session_, text("to be"), 1, 1).bytes()));
   EXPECT_THROW(attention_of(*session_, text("to be"), -1, 0), Error);
   EXPECT_THROW(attention_of(*session_, text("to be"), 0, -1), Error);
 }
@@ -541,6 +569,12 @@ TEST_F(ViewLanguage, RefusesWhatIsNoText) {
     ADD_FAILURE();
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(), "expected at least one token");
+  }
+  try {
+    forward(*session_, {.subject = of_tokens({99})});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.what(), fmt::format("expected tokens from 0 to {}, got 99", size - 1));
   }
   EXPECT_THROW(language(*session_, {.subject = text("")}), Error);
   EXPECT_THROW(language(*session_, {.subject = text(std::string(100, 't'))}), Error);

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "limpid/core/error.h"
 #include "limpid/formats/model.h"
@@ -88,7 +91,7 @@ TEST(ViewPlayground, LossesAreOfTheirSets) {
   const Played played = ground.play({.config = moons(), .steps = 20});
   const train::TrainConfig config = train_config_of(moons(), "moons:0,count=100");
   const train::RunSetup setup(config, train::load_data(config));
-  const Dataset& other = setup.data.test.size() > 0 ? setup.data.test : setup.data.validation;
+  const Dataset& other = setup.data.test;
   const auto evaluated = [&](const Dataset& data) {
     return train::Evaluator(setup.problem, data)(played.params).metrics;
   };
@@ -97,13 +100,20 @@ TEST(ViewPlayground, LossesAreOfTheirSets) {
   EXPECT_EQ(played.test_loss, evaluated(other).at("loss"));
   EXPECT_EQ(played.test_accuracy, evaluated(other).at("accuracy"));
   EXPECT_NE(played.loss, played.test_loss);
+  const Json said = to_json(played);
+  EXPECT_EQ(said.at("loss").as_number(), played.loss);
+  EXPECT_EQ(said.at("test_loss").as_number(), played.test_loss);
+  EXPECT_EQ(said.at("accuracy").as_number(), played.accuracy);
+  EXPECT_EQ(said.at("test_accuracy").as_number(), played.test_accuracy);
+  EXPECT_NE(played.accuracy, played.test_accuracy);
+  EXPECT_TRUE(said.at("finite").as_bool());
 }
 
 TEST(ViewPlayground, PointsAreOfTheirSets) {
   PlayConfig config = moons();
   config.data = "sine";  // each point has its own target
   const Split data = train::load_data(train_config_of(config, "sine:0,count=100"));
-  const Dataset& other = data.test.size() > 0 ? data.test : data.validation;
+  const Dataset& other = data.test;
   const PlayPoints points = Playground().points(config);
   EXPECT_TRUE(points.inputs.same_bits(data.train.inputs));
   EXPECT_TRUE(points.targets.same_bits(data.train.targets));
@@ -231,7 +241,9 @@ TEST(ViewPlayground, SaysThatATrainingDiverged) {
   wild.data = "sine";
   wild.optimizer = "sgd";
   wild.rate = 1e30;
-  EXPECT_FALSE(ground.play({.config = wild, .steps = 50}).finite);
+  const Played diverged = ground.play({.config = wild, .steps = 50});
+  EXPECT_FALSE(diverged.finite);
+  EXPECT_FALSE(to_json(diverged).at("finite").as_bool());
 }
 
 TEST(ViewPlayground, AConstantColumnHasARangeToo) {
@@ -242,10 +254,32 @@ TEST(ViewPlayground, AConstantColumnHasARangeToo) {
   for (int i = 0; i < 20; ++i) config.csv += fmt::format("3,{},{}\n", i, i < 10 ? "x" : "y");
   Playground ground;
   const std::vector<double> box = ground.play({.config = config, .grid = 4}).surface->box;
-  EXPECT_LT(box[0], 3);
-  EXPECT_GT(box[1], 3);
-  EXPECT_LT(box[2], 0);
-  EXPECT_GT(box[3], 19);
+  EXPECT_NEAR(box[0], 2.9, 1e-9);
+  EXPECT_NEAR(box[1], 3.1, 1e-9);
+  float low = 20, high = -1;  // of the examples of training
+  const Tensor inputs = ground.points(config).inputs;
+  for (std::size_t i = 1; i < static_cast<std::size_t>(inputs.elements()); i += 2) {
+    low = std::min(low, inputs.values<float>()[i]);
+    high = std::max(high, inputs.values<float>()[i]);
+  }
+  const double margin = 0.15 * static_cast<double>(high - low);
+  EXPECT_NEAR(box[2], static_cast<double>(low) - margin, 1e-9);
+  EXPECT_NEAR(box[3], static_cast<double>(high) + margin, 1e-9);
+}
+
+// The fewest rows that can be split into three sets.
+TEST(ViewPlayground, ASmallTableHasATestSet) {
+  PlayConfig config;
+  config.data = "csv";
+  config.target = "b";
+  config.csv = "a,b\n1,2\n2,4\n3,7\n";
+  Playground ground;
+  const PlayPoints points = ground.points(config);
+  EXPECT_EQ(points.inputs.shape(), (Shape{1, 1}));
+  EXPECT_EQ(points.test_inputs.shape(), (Shape{1, 1}));
+  EXPECT_NE(points.targets.values<float>()[0], points.test_targets.values<float>()[0]);
+  const Played played = ground.play({.config = config});
+  EXPECT_NE(played.loss, played.test_loss);
 }
 
 // Its heights are those of the outputs, which the page scales.
@@ -361,6 +395,51 @@ TEST(ViewPlayground, RefusesWhatIsBeyondTheLimits) {
   });
   EXPECT_THROW(ground.take_away(moons(), "", -1), Error);
   EXPECT_THROW(ground.take_away(moons(), "", 1'000'001), Error);
+}
+
+TEST(ViewPlayground, ARefusalSaysWhatWasExpected) {
+  const auto said = [](auto change) {
+    PlayRequest request{.config = moons()};
+    change(request);
+    try {
+      Playground().play(request);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said([](PlayRequest& r) { r.config.hidden.assign(7, 2); }),
+            "playground: expected at most 6 hidden layers, got 7");
+  EXPECT_EQ(said([](PlayRequest& r) { r.config.hidden = {65}; }),
+            "playground: expected a layer of 1 to 64 units, got 65");
+  EXPECT_EQ(said([](PlayRequest& r) { r.config.count = 5001; }),
+            "playground: expected 1 to 5000 rows, got 5001");
+  EXPECT_EQ(said([](PlayRequest& r) { r.steps = 1001; }),
+            "playground: expected 0 to 1000 steps, got 1001");
+  EXPECT_EQ(said([](PlayRequest& r) { r.grid = 129; }),
+            "playground: expected a grid of 0 to 128, got 129");
+  EXPECT_EQ(said([](PlayRequest& r) { r.config.data = "csv"; }),
+            "playground: expected a table of 1 to 1048576 bytes, got 0");
+  EXPECT_EQ(said([](PlayRequest& r) {
+              r.config.data = "csv";
+              r.config.target = "b";
+              r.config.csv = "a,b\n";
+              for (int i = 0; i < 20'000; ++i) r.config.csv += "1,2\n";
+            }),
+            "playground: expected at most 10000 rows, got 16000");
+  const auto of_three_features = [](PlayRequest& r) {
+    r.config.data = "csv";
+    r.config.csv = "a,b,c,kind\n1,2,3,x\n4,5,6,y\n7,8,9,x\n";
+  };
+  EXPECT_EQ(said([&](PlayRequest& r) {
+              of_three_features(r);
+              r.config.target = "kind";
+            }),
+            "playground: expected data with one or two features, got 3");
+  EXPECT_EQ(said(of_three_features),
+            "csv 'data.csv': expected a target column (target=COLUMN); there are: 'a', 'b', 'c', "
+            "'kind'");
+  EXPECT_EQ(said([](PlayRequest& r) { r.state = "q"; }), "playground: 'q' is not a state");
 }
 
 TEST(ViewPlayground, WhatIsAtTheLimitsIsPlayed) {

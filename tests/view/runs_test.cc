@@ -13,6 +13,7 @@
 #include "limpid/core/error.h"
 #include "limpid/inspect/promise.h"
 #include "limpid/train/checkpoint.h"
+#include "limpid/train/config.h"
 #include "limpid/view/api.h"
 #include "tests/view/trained.h"
 
@@ -629,6 +630,29 @@ TEST_F(ViewRuns, NoTokenizerOfAFolder) {
 TEST_F(ViewRuns, NothingIsStartedWhereNoFolderIsNamed) {
   Session closed({.paths = {(folder_ / "moons").string()}});
   EXPECT_THROW(closed.runs().start("a", Json::object()), Error);
+}
+
+// A form is made of them.
+TEST_F(ViewRuns, KeysOfAConfigurationHaveTheirKinds) {
+  const Json keys = Json::parse(answer(*session_, "run/keys", "")).at("keys");
+  const auto of = [&](const std::string& path) {
+    for (const Json& key : keys.elements())
+      if (key.at("path").as_string() == path) return key;
+    return Json();
+  };
+  for (const auto& [path, kind] : {std::pair("data", "text"),
+                                   {"epochs", "integer"},
+                                   {"optimizer.lr", "number"},
+                                   {"optimizer.amsgrad", "switch"},
+                                   {"model.hidden", "integers"}})
+    EXPECT_EQ(of(path).at("kind").as_string(), kind) << path;
+  for (const train::ConfigKey& key : train::config_keys()) {
+    const Json said = of(key.path);
+    EXPECT_EQ(said.at("flag").as_string(), key.flag);
+    EXPECT_EQ(said.at("help").as_string(), key.help);
+    EXPECT_EQ(said.at("otherwise").as_string(), key.otherwise);
+    EXPECT_EQ(said.at("choices").is_null(), key.choices == nullptr);
+  }
 }
 
 TEST(ViewConfigs, DiffHasWhatDiffers) {

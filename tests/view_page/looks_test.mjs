@@ -47,6 +47,7 @@ checks['every view by its number, every drawing by Tab'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('graph');
   const links = await page.locator('.rail a').allTextContents();
+  assert.deepEqual(links, ['Graph', 'Forward', 'What if', 'Backward', 'Training', 'Compare', 'Playground', 'Lab']); // none of the models takes a text
   for (let i = 0; i < Math.min(links.length, 9); ++i) {
     await page.locator('body').press(String(i + 1));
     await until(async () => assert.equal(await page.locator('main h1').textContent(), links[i]));
@@ -67,8 +68,12 @@ checks['every view by its number, every drawing by Tab'] = async () => {
   for (const leave of [() => page.keyboard.press('Escape'), () => page.getByRole('dialog').getByRole('button', { name: 'Close' }).click()]) {
     await page.locator('body').press('?');
     await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('t');
+    await page.keyboard.press('2');
+    assert.deepEqual([await page.locator('main h1').textContent(), await page.evaluate(() => document.documentElement.dataset.theme)], ['Training', 'light']);
     await leave();
-    await until(async () => assert.equal(await page.getByRole('dialog').count(), 0));
+    // Its button has the focus until the next frame.
+    await until(async () => assert.deepEqual([await page.getByRole('dialog').count(), await page.evaluate(() => document.activeElement.closest('dialog'))], [0, null]));
   }
   assert.deepEqual(page.problems, []);
 };
@@ -85,6 +90,13 @@ checks['keys that are typed into a field are its own, and / goes to the search']
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light');
   assert.equal(await page.getByRole('dialog').count(), 0);
   await page.getByText('No matches.').waitFor();
+  // With another key they are the browser's.
+  for (const key of ['Control', 'Alt', 'Meta']) {
+    await find.blur();
+    await page.locator('body').press(`${key}+/`);
+    assert.notEqual(await page.evaluate(() => document.activeElement.type), 'search', key);
+  }
+  await find.focus();
   await page.keyboard.press('Escape');
   assert.equal(await find.inputValue(), '');
   await page.getByRole('link', { name: 'Skip to the view' }).focus();
@@ -180,6 +192,22 @@ checks['without the token the page says what it needs'] = async () => {
   await page.to('');
   await page.getByText('expected the token of the address that limpid view printed').waitFor();
 };
+checks['an engine that is gone is told, and asked again'] = async () => {
+  const page = await pageOf(browser, server.address);
+  await page.route('**/api/session', (route) => route.abort(), { times: 1 });
+  await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
+  assert.equal(await page.locator('main h1').textContent(), 'No engine');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.locator('.answer [data-probability]').first().waitFor();
+  await page.route('**/api/**', (route) => route.abort());
+  await page.getByRole('spinbutton').first().fill('1');
+  await page.keyboard.press('Enter');
+  await page.locator('.toast', { hasText: 'The engine does not answer. Is `limpid view` still running?' }).waitFor();
+  await page.unroute('**/api/**');
+  await page.getByRole('spinbutton').first().fill('2');
+  await page.keyboard.press('Enter');
+  await until(async () => assert.equal(await page.locator('.toast').count(), 0));
+};
 checks['a link reopens the view'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('forward?model=r1&from=numbers&values=0.25,-1.5');
@@ -188,6 +216,11 @@ checks['a link reopens the view'] = async () => {
   // The model after a step is computed again.
   await page.to('forward?model=r1@7&index=0');
   await until(async () => assert.equal(await page.locator('header select option:checked').textContent(), 'moons after 7 steps'));
+  await page.to('compare?a=r1@3&b=r1');
+  await until(async () => assert.equal(await page.getByRole('combobox', { name: 'A', exact: true }).inputValue(), 'r1@3'));
+  // Numbers of the data have their names in a neuron, too.
+  await page.to('forward?model=r1&from=numbers&values=0.25,-1.5&cell=layers.0:1');
+  await until(async () => assert.deepEqual((await page.locator('.terms tbody th').allTextContents()).sort(), ['x', 'y']));
   // Experiments of the lab have their sliders in it.
   await page.to('lab?of=softmax&logits=1,1,1,1&temperature=2');
   await until(async () => assert.deepEqual(await page.locator('[data-probability]').evaluateAll((all) => all.map((e) => e.dataset.probability)), Array(4).fill('0.25')));

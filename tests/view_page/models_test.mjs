@@ -119,6 +119,15 @@ const failed = await paths({
     WEIGHT.forEach((w, i) => Math.abs(w) > 0.05 && assert.equal(Math.sign(colours[4 * i + 2] - colours[4 * i]), Math.sign(w), `the colour of ${w}`));
     const most = WEIGHT.reduce((m, w, i) => (Math.abs(w) > Math.abs(WEIGHT[m]) ? i : m), 0);
     assert.deepEqual(colours.slice(4 * most, 4 * most + 3), WEIGHT[most] > 0 ? [14, 52, 122] : [122, 46, 0]);
+    await cells.focus();
+    await page.keyboard.press('Escape');
+    assert.doesNotMatch(await cells.getAttribute('aria-label'), /: \[/, 'no mark');
+    const bars = page.locator('.parameters .histogram svg');
+    const [, from, to] = (await bars.getAttribute('aria-label')).match(/^Histogram of %layers\.1\.weight: 512 values from (\S+) to (\S+)$/);
+    short(from, expected[2]);
+    short(to, expected[3]);
+    const zero = Number((await bars.locator('path').getAttribute('d')).match(/^M(\S+) 0V/)[1]);
+    assert.ok(Math.abs(zero - (100 * -expected[2]) / (expected[3] - expected[2])) < 1e-3, `zero at ${zero}`);
     const bins = page.locator('.parameters .histogram');
     await bins.locator('summary').click();
     await bins.locator('tbody tr').last().waitFor();
@@ -142,6 +151,34 @@ const failed = await paths({
     await page.to('graph?model=m0&at=g0');
     const cards = [0, 1, 2].flatMap((i) => [`layers.${i}.weight`, `layers.${i}.bias`]);
     await until(async () => assert.deepEqual(await page.locator('.parameter-card h3').allTextContents(), cards), 'the cards of a block');
+  },
+  'graph: boxes unfolded by clicks, and what their cards lead to': async () => {
+    await page.to('graph?model=m0');
+    const svg = page.locator('.graph-canvas svg');
+    await svg.locator('.box').first().waitFor();
+    const first = await svg.locator('.box').count();
+    const boxes = (check) =>
+      until(async () => {
+        const count = await svg.locator('.box').count();
+        assert.ok(check(count), `${count} boxes, ${first} at first`);
+        assert.equal(await page.locator('.graph-bar [role=status]').textContent(), `5 ops, ${count} boxes shown`);
+      });
+    await svg.locator('[data-id=g1]').dblclick();
+    await boxes((n) => n > first);
+    await svg.locator('[data-id=g1] .fold').click();
+    await boxes((n) => n === first);
+    await svg.locator('[data-id=g2] .fold').click();
+    await boxes((n) => n > first);
+    await page.getByRole('button', { name: 'Fold all', exact: true }).click();
+    await boxes((n) => n === 3); // the input, the layers, the output
+    await svg.locator('.box.input').click();
+    await until(async () => assert.equal(await page.locator('.graph-side .facts').textContent({ timeout: 1000 }), 'shape784typef32'));
+    await page.to('graph?model=m0&at=g1');
+    await page.getByText('2 ops · 25,120 parameters', { exact: true }).waitFor();
+    await page.locator('.parameter-card', { hasText: 'layers.0.weight' }).getByRole('button', { name: 'Show its values' }).click();
+    await page.locator('.parameters > .sheet h2', { hasText: 'layers.0.weight' }).waitFor();
+    await page.locator('.parameters > .sheet').getByRole('button', { name: 'Close' }).click();
+    await until(async () => assert.deepEqual([param('tensor'), await page.locator('.parameters > .sheet').count()], [null, 0]));
   },
   'graph: keys, clicks, the wheel and a drag': async () => {
     await page.to('graph?model=m0');
@@ -203,6 +240,10 @@ const failed = await paths({
     await is(zoomed, 'by a key');
     await page.getByRole('button', { name: 'Fit the whole graph' }).click();
     await is([x, y, scale], 'fitted by the button');
+    for (const [name, bound] of [['Zoom in', 4], ['Zoom out', 0.05]]) {
+      for (let i = 0; i < 21; ++i) await page.getByRole('button', { name }).click();
+      await until(async () => assert.equal((await camera())[2], bound));
+    }
   },
   'forward: an example of a data set, number by number': async () => {
     await page.to('forward?model=m0&index=3&all=1');
@@ -272,6 +313,21 @@ const failed = await paths({
     await check(`layers.0:${(first + 1) % 32}`);
     await page.getByRole('button', { name: 'Previous neuron' }).click();
     await check(`layers.0:${first}`);
+    // The last one comes before the first.
+    await page.to('forward?model=m0&index=3&cell=layers.0:0');
+    for (const [name, index] of [['Previous', 31], ['Next', 0]]) {
+      await page.getByText('of 32', { exact: true }).waitFor();
+      await page.getByRole('button', { name: `${name} neuron` }).click();
+      await until(() => assert.equal(param('cell'), `layers.0:${index}`));
+    }
+    // A cell of the map leads back, too.
+    await page.to('forward?model=m0&index=3&cell=layers.1:5');
+    await page.locator('.neuron').getByRole('button', { name: 'Map' }).click();
+    await page.locator('.neuron .heat-root').focus();
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'Enter']) await page.keyboard.press(key);
+    await until(() => assert.equal(param('cell'), 'layers.0:2'));
+    await page.locator('.neuron').getByRole('button', { name: 'Close' }).click();
+    await until(async () => assert.deepEqual([param('cell'), await page.locator('.neuron').count()], [null, 0]));
   },
   'forward: a digit drawn by the mouse': async () => {
     await page.to('forward?model=m0&from=draw');
@@ -344,6 +400,26 @@ const failed = await paths({
     await page.locator('[data-value="%1"] .heat-root').click({ position: { x: 3 * 24 + 12, y: 24 + 12 } });
     await until(() => assert.equal(param('cell'), 'layers.0:19'));
   },
+  'forward: any example, by chance': async () => {
+    await page.to('forward?model=m0&index=3');
+    await page.locator('.input-panel p', { hasText: ', 40 examples' }).waitFor();
+    await page.locator('.answer [data-probability]').first().waitFor();
+    await page.evaluate(() => (globalThis.chance = Math.random));
+    for (const [chance, index] of [[0.99, '39'], [0.3, '12'], [0, '0']]) {
+      await page.evaluate((value) => (Math.random = () => value), chance);
+      await page.getByRole('button', { name: 'Any' }).click();
+      await until(() => assert.equal(param('index'), index), `by ${chance}`);
+    }
+    await page.evaluate(() => (Math.random = globalThis.chance));
+  },
+  'a link into another view has the model and the whole example': async () => {
+    const example = { from: 'data', index: '1', part: 'train', values: '1', pixels: 'AA', raw: '1', text: 'a', tokens: '1.2', drawn: '3', edits: '[]' };
+    await page.to(`forward?${new URLSearchParams({ model: 'm1', ...example, cell: 'layers.0:1' })}`);
+    const link = async (name) => Object.fromEntries(new URLSearchParams((await page.getByRole('link', { name, exact: true }).getAttribute('href')).split('?')[1]));
+    await until(async () => assert.deepEqual(await link('What if'), { model: 'm1', ...example }));
+    assert.deepEqual([await link('Graph'), await link('Lab')], [{ model: 'm1' }, {}]);
+    await page.locator('.subject').getByText('26 k parameters', { exact: true }).waitFor();
+  },
   'forward: numbers that are typed, and a word that is none': async () => {
     await page.to('forward?model=m0&from=numbers');
     const field = page.locator('.input-panel textarea');
@@ -393,6 +469,12 @@ const failed = await paths({
       const slider = page.getByRole('slider', { name, exact: true });
       await until(async () => assert.deepEqual([await slider.getAttribute('min'), await slider.getAttribute('max')].map(Number), [Math.min(...all, [0.5, -1][i]), Math.max(...all, [0.5, -1][i])]), name);
     }
+    // A slider sets a number of four figures, and the input is a row of the layers.
+    await page.getByRole('slider', { name: 'width', exact: true }).fill('0.123456');
+    await until(() => assert.deepEqual(param('values').split(',').map((x) => Math.fround(Number(x))), [0.1235, -1].map(Math.fround)));
+    await page.to('forward?model=r0&from=numbers&values=0.5,-1&all=1');
+    const shown = limpidJson('trace', 'table', '--values', '0.5,-1').ops.map((op) => op.value);
+    await until(async () => assert.deepEqual(await page.locator('.layer').evaluateAll((all) => all.map((e) => e.dataset.value)), shown));
     await page.to('forward?model=r0&index=1');
     await until(async () => assert.deepEqual(await page.locator('.input-panel dt').allTextContents(), ['width', 'length']));
     assert.deepEqual(await page.locator('.input-panel dd').evaluateAll((all) => all.map((e) => Number(e.title))), examples[1].values);
@@ -516,6 +598,17 @@ const failed = await paths({
     await page.getByText('2 edits are applied.').waitFor();
     await page.getByRole('button', { name: 'Without' }).click();
     await answerIs(before);
+    // A number that is added; and a variant that nobody has given a name.
+    await page.to('whatif?model=m0&index=3&edits=[{"at":"%251","index":[0],"add":1}]');
+    await until(async () => assert.deepEqual(await list(), ['%1 [0]: plus 1']));
+    await pick('%3', 0);
+    await page.getByRole('region', { name: 'Edit', exact: true }).getByRole('button', { name: 'Close' }).click();
+    await until(async () => assert.equal(await page.getByRole('region', { name: 'Edit', exact: true }).count(), 0));
+    await page.getByRole('button', { name: 'Keep as a model' }).click();
+    await page.locator('.toast', { hasText: 'Kept as model.safetensors edited.' }).waitFor();
+    await page.getByRole('button', { name: 'Close model.safetensors edited' }).click();
+    await until(() => assert.equal(param('model'), null));
+    await page.to('forward?model=m0&index=3');
   },
   'what if: a weight, with its number as it becomes': async () => {
     // The parameters are not known at once.
@@ -535,6 +628,9 @@ const failed = await paths({
     await editor.getByRole('button', { name: 'Set', exact: true }).click();
     await until(async () => assert.equal(await page.locator('.edits li .mono').textContent(), 'layers.0.weight [3, all]: set to 0.5'));
     await until(async () => assert.equal((await editor.locator('[data-number=now]').textContent()).trim(), '= 0.5'));
+    await editor.getByRole('button', { name: 'all weights of this input' }).click();
+    await editor.getByRole('button', { name: 'Zero' }).click();
+    await until(async () => assert.equal(await page.locator('.edits li .mono').last().textContent(), 'layers.0.weight [all, 7]: set to 0'));
     await page.getByRole('button', { name: 'Reset' }).click();
   },
   'what if: an edit that cannot be, undone': async () => {
@@ -557,6 +653,9 @@ const failed = await paths({
     const value = async () => Number(await page.locator('[data-number=value]').textContent({ timeout: 1000 }));
     await page.to('backward?model=m0&index=3&of=7');
     await until(async () => assert.equal(await value(), z[7]), 'the output');
+    const bits = Buffer.alloc(4);
+    bits.writeFloatBE(z[7]);
+    assert.equal(await page.locator('[data-number=value]').getAttribute('title'), bits.toString('hex'));
     assert.equal(await page.getByRole('combobox', { name: 'Gradient of' }).locator('option:checked').textContent(), 'output 7');
     // Of a linear layer the gradient of an output by its inputs is its row of weights.
     const rows = page.locator('.forward-layers .layer');
@@ -623,6 +722,14 @@ const failed = await paths({
     await page.to('compare?a=m0&b=m0&index=3');
     await page.getByRole('checkbox', { name: 'run both on test example 3 of idx:signs' }).waitFor();
     await page.getByText('Bit-identical everywhere.').waitFor();
+    // Of one that takes others, the parameters alone.
+    await page.to('compare?a=m0&b=r0');
+    await page.getByText('They take different inputs: only their parameters are compared.').waitFor();
+    const only = page.locator('.compare-result .note');
+    await until(async () => {
+      const [, a, b] = (await only.textContent({ timeout: 1000 })).match(/^Only in model\.safetensors: (.*)\. Only in table: (.*)\.$/);
+      assert.deepEqual([a, b].map((names) => names.includes('layers.0.weight: f32[32, 784]')), [true, false]);
+    });
   },
   'compare: a planted bit': async () => {
     await page.to('compare?a=m0&b=m1');
@@ -635,6 +742,7 @@ const failed = await paths({
     assert.equal(parseInt(hex[0], 16) ^ parseInt(hex[1], 16), 1 << PLANTED.bit);
     assert.deepEqual(await first.locator('tbody th').allTextContents(), ['model.safetensors', 'planted.safetensors']);
     assert.deepEqual(await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.querySelectorAll('.bits i')].flatMap((bit, i) => (bit.classList.contains('differs') ? [31 - i] : [])))), [[PLANTED.bit], [PLANTED.bit]]);
+    assert.deepEqual(await first.locator('tbody tr').evaluateAll((all) => all.map((tr) => [...tr.querySelectorAll('.bits i')].flatMap((bit, i) => (bit.classList.contains('field-start') ? [i] : [])))), [[1, 9], [1, 9]], 'exponent and fraction');
     await page.getByText('They differ.').waitFor();
     // One weight of one parameter, by so many units in the last place as the bit is worth.
     const changed = page.getByRole('region', { name: 'Parameters that differ' }).locator('tbody tr');
@@ -660,6 +768,7 @@ const failed = await paths({
     assert.deepEqual(await probabilities(), before);
     await file.setInputFiles({ name: 'again.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
     await until(async () => assert.match(await page.locator('header select').first().locator('option:checked').textContent(), /again/));
+    await page.locator('.toast', { hasText: 'Opened again.safetensors.' }).waitFor();
     await page.getByRole('button', { name: 'Close again.safetensors' }).click();
     await until(async () => assert.equal(await page.locator('header select option', { hasText: 'again' }).count(), 0));
     assert.equal(param('model'), null);
@@ -675,6 +784,26 @@ const failed = await paths({
     await page.to('lab');
     await file.setInputFiles({ name: 'later.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
     await until(async () => assert.equal(await page.locator('main h1').textContent(), 'Graph'));
+    await page.getByRole('button', { name: 'Close later.safetensors' }).click();
+    await until(() => assert.equal(param('model'), null));
+    // Where one compares it is the second one.
+    await page.to('compare?a=m0&b=m1');
+    await file.setInputFiles({ name: 'second.safetensors', mimeType: '', buffer: readFileSync(join(work, 'digits/model.safetensors')) });
+    await until(async () => assert.equal(await page.getByRole('combobox', { name: 'B', exact: true }).locator('option:checked').textContent(), 'second.safetensors'));
+    assert.equal(param('a'), 'm0');
+    await page.getByRole('button', { name: 'Close second.safetensors' }).click();
+    await until(async () => assert.equal(await page.locator('header select option', { hasText: 'second' }).count(), 0));
+    // What the engine would refuse for its size is not sent.
+    await page.route('**/api/session', async (route) => {
+      const session = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...session, limits: { ...session.limits, file: 10 } } });
+    }, { times: 1 });
+    await page.reload();
+    await page.to('graph?model=m0');
+    await file.setInputFiles({ name: 'large.safetensors', mimeType: '', buffer: Buffer.alloc(11) });
+    await page.locator('.toast', { hasText: 'large.safetensors: expected at most 10 B, got 11 B' }).waitFor();
+    await page.reload();
+    await page.waitForSelector('main h1');
   },
   'numbers of an f64 model, of names that are quoted': async () => {
     const text = 'function double(%"0.scale": f64[2], %"the x": f64[2]) {\n  %0 = multiply(%"the x", %"0.scale") : f64[2]\n  return y = %0\n}\n';
@@ -685,6 +814,7 @@ const failed = await paths({
     await first.fill('0.1');
     await first.press('Enter');
     await until(async () => assert.equal(param('values'), '0.1,0'), 'the input');
+    await until(async () => assert.deepEqual([await page.locator('.answer dt').allTextContents(), await page.locator('.answer [data-number=output]').allTextContents()], [['y 0', 'y 1'], ['0.30000000000000004', '0']]), 'the outputs');
     // The parameter has the name by which it is edited.
     await page.getByRole('textbox', { name: 'Indices' }).fill('1');
     await page.getByRole('button', { name: 'Edit this weight' }).click();
@@ -705,6 +835,11 @@ const failed = await paths({
     await page.to(`forward?model=${param('model')}&from=numbers&values=${Array(5000).fill(2).join()}&cell=%250:1`);
     await page.locator('.neuron').getByRole('button', { name: 'Map' }).click();
     await page.getByText('The 904 smallest products are drawn as 0.', { exact: true }).waitFor();
+    const input = page.locator('.layer[data-value="%x"]');
+    await input.getByText('The first 4096 values.', { exact: true }).waitFor();
+    await input.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await input.getByText('The first 1000 of 4096.', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Close wide.safetensors' }).click();
   },
   'graph: a parameter with NaN and infinities': async () => {

@@ -125,6 +125,8 @@ const failed = await paths({
     is(place(await label(surface)), 48, 51);
     await page.mouse.move(0, 0);
     await until(async () => assert.doesNotMatch(await surface.getAttribute('aria-label'), /: \(/), 'no mark where the pointer is not');
+    const parts = (await tableOf(page.locator('.surface'))).map((row) => row[3]);
+    assert.deepEqual(['training', 'test'].map((part) => parts.filter((p) => p === part).length), [200, 200]);
     // Reset begins everything anew.
     await page.getByRole('button', { name: 'Reset' }).click();
     await until(async () => assert.equal(await steps(), 0));
@@ -135,8 +137,12 @@ const failed = await paths({
     const { box, grid } = (await response.json()).surface;
     const chart = page.locator('figure.chart', { hasText: 'Network and data' });
     await chart.waitFor();
-    const x = (await tableOf(chart)).filter((row) => row[2] !== '').map((row) => Number(row[0]));
+    const rows = await tableOf(chart);
+    const x = rows.filter((row) => row[2] !== '').map((row) => Number(row[0]));
     assert.deepEqual([x.length, x[0], x.at(-1)], [grid, box[0], box[1]]);
+    const { inputs, targets } = await engine('play/data', { config: response.request().postDataJSON().config });
+    const points = inputs.map(([at], i) => [at, targets[i]]).sort((a, b) => a[0] - b[0]);
+    assert.deepEqual(rows.filter((row) => row[1] !== '').map((row) => [Number(row[0]), Number(row[1])]), points);
   },
   'playground: settings become the address': async () => {
     await page.to('playground?data=moons');
@@ -144,6 +150,7 @@ const failed = await paths({
     const layer = (i) => page.getByRole('group', { name: `Units of layer ${i}` });
     await layer(1).getByRole('button', { name: 'More units' }).click();
     await hidden('7,4');
+    assert.deepEqual([await layer(1).locator('output').textContent(), await layer(2).locator('output').textContent()], ['7', '4']);
     await layer(2).getByRole('button', { name: 'Fewer units' }).click();
     await hidden('7,3');
     await page.getByRole('button', { name: 'Add' }).click();
@@ -161,6 +168,40 @@ const failed = await paths({
     const drawn = (name) => page.locator(`.unit[aria-label="${name}"] canvas`).evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.join());
     assert.notEqual(await drawn('layer 1, unit 0'), await drawn('layer 2, unit 0'));
   },
+  'playground: every setting of an address is the engine’s, every control one of the address': async () => {
+    const [request] = await Promise.all([
+      page.waitForRequest((r) => r.url().endsWith('/api/play') && r.postData().includes('rmsprop')),
+      page.to('playground?data=circles&noise=0.2&dseed=4&hidden=3&activation=relu&optimizer=rmsprop&rate=0.02&l2=0.01&dropout=0.25&batch=8&seed=5'),
+    ]);
+    const config = { data: { name: 'circles', noise: 0.2, count: 200, seed: 4 }, hidden: [3], activation: 'relu', optimizer: 'rmsprop', rate: 0.02, l2: 0.01, dropout: 0.25, batch: 8, seed: 5 };
+    assert.deepEqual(request.postDataJSON().config, config);
+    for (const [name, key, value] of [['Noise', 'noise', '0.3'], ['L2 regularisation', 'l2', '0.05'], ['Dropout', 'dropout', '0.5'], ['Batch', 'batch', '32']]) {
+      await page.getByRole('slider', { name: new RegExp(`^${name}`) }).fill(value);
+      await until(() => assert.equal(param(key), value), name);
+    }
+    await page.getByRole('combobox', { name: 'Activation' }).selectOption('gelu');
+    await page.getByRole('spinbutton', { name: 'Seed' }).fill('7');
+    await page.keyboard.press('Enter');
+    await until(() => assert.deepEqual(['activation', 'seed', 'optimizer', 'l2'].map(param), ['gelu', '7', 'rmsprop', '0.05']));
+  },
+  'playground: another rate while it trains is in no command': async () => {
+    const step = () =>
+      until(async () => {
+        if ((await steps()) === 0) await page.getByRole('button', { name: 'One step' }).click();
+        assert.ok((await steps()) > 0);
+      }, 'a step');
+    await page.to('playground?data=moons&hidden=2&seed=1');
+    await step();
+    const button = page.getByRole('button', { name: /^Export/ });
+    await button.waitFor();
+    await page.getByRole('slider', { name: /^Learning rate/ }).fill('-1');
+    await page.getByText('The rate or the regularisation was changed during training: no command trains to this network.').waitFor();
+    assert.equal(await button.count(), 0);
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await until(async () => assert.equal(await steps(), 0));
+    await step();
+    await button.waitFor();
+  },
   'playground: three classes, and the command gives the same hash': async () => {
     await page.to('playground?data=moons&hidden=5&noise=0.4');
     await page.getByRole('button', { name: 'Three arms' }).click();
@@ -172,6 +213,36 @@ const failed = await paths({
       assert.ok((await steps()) >= 3);
     }, 'three steps');
     await exportAndRepeat('arms');
+    // Where it is sure of a class, the surface has the colour of that class.
+    await page.getByRole('slider', { name: 'Steps per frame' }).fill('50');
+    await page.getByRole('button', { name: 'Train' }).click();
+    await until(async () => assert.ok((await steps()) >= 300));
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const [response] = await until(async () => {
+      const answer = page.waitForResponse((r) => r.url().endsWith('/api/play') && r.request().postDataJSON().steps === 1, { timeout: 1000 });
+      return Promise.all([answer, page.getByRole('button', { name: 'One step' }).click({ timeout: 1000 })]);
+    });
+    const { step, surface } = await response.json();
+    await until(async () => assert.equal(await steps(), step));
+    const p = new Float32Array(Uint8Array.from(Buffer.from(surface.base64, 'base64')).buffer);
+    const { pixels, colours } = await page.locator('.surface').evaluate((root) => {
+      const canvas = root.querySelector('canvas');
+      const rgb = (i) => getComputedStyle(i).backgroundColor.match(/\d+/g).map(Number);
+      return { pixels: [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data], colours: [...root.querySelectorAll('.legend i')].map(rgb) };
+    });
+    const { grid } = surface;
+    let sure = 0;
+    for (let i = 0; i < grid * grid; ++i) {
+      const all = p.subarray(3 * i, 3 * i + 3);
+      const most = all.indexOf(Math.max(...all));
+      if (all[most] < 0.9) continue;
+      ++sure;
+      const at = 4 * ((grid - 1 - Math.floor(i / grid)) * grid + (i % grid));
+      // It is paler: its way from white is the same, and shorter.
+      const alike = colours.map((c) => c.reduce((sum, v, k) => sum + (255 - v) * (255 - pixels[at + k]), 0) / Math.hypot(...c.map((v) => 255 - v)));
+      assert.equal(alike.indexOf(Math.max(...alike)), most, `the colour at ${i}`);
+    }
+    assert.ok(sure > 100, `${sure} places`);
   },
   'playground: a weight set by hand, and reset': async () => {
     await page.to('playground?data=xor&hidden=3');
@@ -183,6 +254,12 @@ const failed = await paths({
     await page.getByText(/no command trains/).waitFor();
     await page.getByRole('button', { name: 'Reset' }).click();
     await until(async () => assert.notEqual(await page.locator('.weight-slider .value').textContent(), '2'));
+    // Each number of the table is that of its weight, and a line is the weight that it says.
+    const cells = await page.locator('table td button').evaluateAll((all) => all.map((b) => [b.textContent, b.getAttribute('aria-label')]));
+    assert.equal(cells.length, 3 * 2 + 3 + 2 * 3 + 2);
+    for (const [text, name] of cells) near(number(text), number(name.split(': ')[1]), 0.001, name);
+    await page.locator('.wire', { has: page.locator('title', { hasText: 'layers.1.weight[0, 2]' }) }).dispatchEvent('click');
+    await until(async () => assert.equal(await page.locator('.weight-slider .mono').first().textContent(), 'layers.1.weight[0, 2]'));
   },
   'playground: a table of one’s own': async () => {
     await page.to('playground?data=moons&hidden=4');
@@ -209,6 +286,21 @@ const failed = await paths({
     }, 'a step');
     await exportAndRepeat('csv');
     assert.equal(await exported('The data', 'data.csv'), csv);
+    // It is kept while the page is open; another one may be dropped.
+    await page.to('lab');
+    await page.to('playground?data=csv');
+    await until(async () => assert.match(await page.locator('.axis-names').textContent({ timeout: 1000 }), /^a .*b /));
+    const opened = [];
+    const keep = (r) => r.url().includes('/api/open') && opened.push(r.url());
+    page.on('request', keep);
+    await page.locator('.play-settings').evaluate((settings) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([`v,w,kind\n${Array.from({ length: 30 }, (_, i) => `${i},${i % 7},${i % 2 ? 'odd' : 'even'}`).join('\n')}\n`], 'dropped.csv'));
+      settings.querySelector('h2').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    });
+    await until(async () => assert.match(await page.locator('.axis-names').textContent({ timeout: 1000 }), /^v .*w /));
+    page.off('request', keep);
+    assert.deepEqual(opened, [], 'as a model');
   },
   'lab: softmax, and a perceptron that fails at XOR': async () => {
     await page.to('lab?of=softmax');
@@ -220,6 +312,10 @@ const failed = await paths({
       assert.equal(shown.length, logits.length);
       shown.forEach((v, i) => assert.ok(Math.abs(v - logits[i] / sum) < 1e-6));
     });
+    const share = logits.map((v) => v / sum);
+    await page.getByText(`Entropy ${(-share.reduce((s, v) => s + v * Math.log(v), 0)).toFixed(4)}.`).waitFor();
+    await page.getByRole('slider', { name: /^Temperature/ }).fill('2');
+    await until(() => assert.equal(param('temperature'), '2'));
     await page.to('lab?of=perceptron');
     await page.getByText('Not learnt.').waitFor();
     await page.getByRole('button', { name: 'AND', exact: true }).click();
@@ -252,6 +348,15 @@ const failed = await paths({
     await page.to('lab?of=activations&activation=relu');
     const { slope } = (await engine('lab/activations', {})).curves.find((c) => c.name === 'relu');
     await text(`Flat in ${(100 * slope.filter((s) => Math.abs(s) < 0.01).length / slope.length).toFixed(0)}\u202f% of`);
+    const relu = (await engine('lab/activations', {})).curves.find((c) => c.name === 'relu');
+    const drawnCurve = (await tableOf(page.locator('figure.chart'))).map((row) => row.map(Number));
+    assert.deepEqual(drawnCurve, relu.x.map((x, i) => [x, relu.y[i], relu.slope[i]]));
+    await page.to('lab?of=init&layers=5&width=16&seed=2');
+    const { rows: spreads } = await engine('lab/init', { layers: 5, width: 16, seed: 2 });
+    const schemes = spreads.filter((r) => r.layer === spreads[0].layer);
+    await page.locator('figure.chart', { hasText: 'Standard deviation of activations' }).waitFor();
+    const layers = await tableOf(page.locator('figure.chart'));
+    assert.deepEqual(layers.map((row) => row.map(Number)), schemes[0].stds.map((_, k) => [k, ...schemes.map((r) => r.stds[k])]));
     await page.to('lab?of=losses&show=slope');
     await page.getByText('Slope by prediction').first().waitFor();
     const [loss] = (await engine('lab/losses', { target: 1 })).losses;
@@ -260,6 +365,8 @@ const failed = await paths({
     await page.to('lab?of=dropout&rate=0.2&seed=3');
     const dropped = await engine('lab/dropout', { rate: 0.2, seed: 3, values: Array(64).fill(1) });
     await text(`${dropped.values.filter((v) => v !== 0).length} of 64 kept.`);
+    assert.notEqual(dropped.mean, 1);
+    near(number((await page.locator('.experiment p', { hasText: ' of 64 kept.' }).textContent()).match(/ Mean (\S+); it was 1\.$/)[1]), dropped.mean, 0.001, 'the mean');
     let asked;
     const keep = (r) => r.url().endsWith('/api/lab/norms') && (asked = r.postDataJSON());
     page.on('request', keep);
@@ -297,6 +404,13 @@ const failed = await paths({
       near(px, (100 * (ways[i].x[1] - x[0])) / (x.at(-1) - x[0]), 1e-6, ways[i].name);
       near(py, 100 - (100 * (ways[i].y[1] - y[0])) / (y.at(-1) - y[0]), 1e-6, ways[i].name);
     });
+    const ends = (await page.locator('.experiment .legend li').allTextContents()).map((t) => t.split(' ends at '));
+    assert.deepEqual(ends.map(([name]) => name), ways.map((w) => w.name));
+    ends.forEach(([name, z], i) => near(number(z), Number(ways[i].z.at(-1)), 0.01, name));
+    await page.getByRole('combobox', { name: 'Surface' }).selectOption('bowl');
+    await until(() => assert.equal(param('surface'), 'bowl'));
+    await page.to('lab?of=optimisers&steps=10');
+    await until(async () => assert.ok((await page.locator('.path-line').evaluateAll((all) => all.map((e) => e.getAttribute('points').split(' ').length))).every((n) => n === 11)));
     await page.to('lab?of=perceptron&target=AND');
     await text('Learnt.');
     const { epochs } = await engine('lab/perceptron', { target: 'AND', epochs: 30 });
@@ -309,6 +423,11 @@ const failed = await paths({
     const characters = new Set(readFileSync(join(work, 'text.txt'), 'utf8'));
     const text = await page.getByRole('textbox', { name: /^Text/ }).inputValue();
     assert.ok(text.length > 0 && [...text].every((c) => characters.has(c)), text);
+    // What is shown is no longer of the text.
+    assert.equal(await page.locator('.stale').count(), 0);
+    await page.getByRole('textbox', { name: /^Text/ }).fill('\u2603');
+    await page.locator('.note.bad').waitFor();
+    assert.equal(await page.locator('.stale').count(), 2);
   },
   'transformers: the next token, attention, and generation as the tool does it': async () => {
     await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}`);
@@ -394,16 +513,40 @@ const failed = await paths({
     const shown = await tableOf(arcs);
     assert.deepEqual(shown.map((r) => r.slice(0, 2)), row.flatMap((w, k) => (w > 0 ? [[`5 ${seen(tokens[5])}`, `${k} ${seen(tokens[k])}`]] : [])));
     shown.forEach((r, k) => assert.equal(Math.fround(r[2]), Math.fround(row[k])));
-    // A head that is none is the last one.
-    await page.to(`transformers?model=r0&text=${encodeURIComponent(text)}&layer=1&head=9`);
+    // A head that is none is the last one, of the last layer.
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(text)}&layer=9&head=9`);
     await page.getByText(`${attention[1].name}, head 3`, { exact: true }).waitFor();
     // Last block first; of the last tokens.
     const lens = await page.locator('.lens tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent)));
     assert.deepEqual(lens, blocks.toReversed().map((b) => [b.name, ...b.lens.slice(-14).map((list) => seen(list[0]))]));
     assert.equal(lens[0].length, 15);
+    // As a matrix: a query in each row. A cell chooses its query.
+    await page.getByText(`${tokens.length} tokens`, { exact: true }).waitFor();
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(text)}&layer=1&head=2&as=matrix`);
+    const matrix = page.locator('.attention-main .heat-root');
+    await until(async () => {
+      const [at, weight] = (await label(matrix, 'Home', ...Array(5).fill('ArrowDown'), 'ArrowRight', 'ArrowRight')).split(' = ');
+      assert.equal(at, `5 ${seen(tokens[5])} to 2 ${seen(tokens[2])}`);
+      assert.equal(Math.fround(Number(weight)), Math.fround(row[2]));
+    });
+    await page.keyboard.press('Enter');
+    await until(() => assert.equal(param('query'), '5'));
+    await until(async () => assert.deepEqual(await page.locator('.tokens [aria-pressed=true]').evaluateAll((all) => all.map((b) => [...document.querySelectorAll('.tokens button')].indexOf(b))), [5]));
     const norms = await label(page.getByLabel(/^norm of the residual stream/), 'Home', 'ArrowDown', ...Array(2).fill('ArrowRight'));
     assert.equal(norms.split(' = ')[0], `${blocks[1].name}, token 2`);
     near(number(norms.split(' = ')[1]), blocks[1].norms[2], 0.001, 'norm');
+    const { cache } = await engine('language', { model: 'r0', input });
+    await page.getByText(`${cache.length} of ${cache.capacity} tokens, ${(cache.bytes / 1024).toFixed(cache.bytes < 10 * 1024 ? 1 : 0)} KiB`, { exact: true }).waitFor();
+    // What changes nothing is not in the address.
+    const slide = async (name, value) => page.getByRole('slider', { name: new RegExp(`^${name}`) }).fill(value);
+    for (const [name, key, value, said] of [['Temperature', 'temperature', '0.5', '0.5'], ['Top-k', 'top_k', '3', '3'], ['Top-k', 'top_k', '0', null], ['Top-p', 'top_p', '0.5', '0.5'], ['Top-p', 'top_p', '1', null]]) {
+      await slide(name, value);
+      await until(() => assert.equal(param(key), said), `${name} ${value}`);
+    }
+    // Another seed draws from the beginning.
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&drawn=3`);
+    await page.getByRole('spinbutton', { name: 'Seed' }).fill('5');
+    await until(() => assert.deepEqual([param('seed'), param('drawn')], ['5', null]));
     // Temperature, top-k, top-p and the seed are the tool's.
     const way = { temperature: 0.5, top_k: 3 };
     await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}&temperature=0.5&top_k=3&seed=5`);
@@ -415,6 +558,9 @@ const failed = await paths({
     const kept = (await engine('language', { model: 'r0', input: { text: PROMPT }, ...few })).next.slice(0, 16).map((t) => t.kept);
     assert.ok(kept.includes(true) && kept.includes(false));
     await until(async () => assert.deepEqual(await page.locator('.next-tokens li').evaluateAll((all) => all.map((e) => !e.classList.contains('cut'))), kept));
+    await slide('Top-p', '1');
+    await until(async () => assert.equal(await page.locator('.next-tokens li.cut').count(), 0));
+    await slide('Top-p', '0.4');
     await page.getByRole('button', { name: '16 tokens' }).click();
     const nucleus = limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '2', '--temperature', '3', '--top-p', '0.4');
     assert.notEqual(nucleus, limpid('generate', 'gpt', '--prompt', PROMPT, '--tokens', '16', '--seed', '2', '--temperature', '3'));
@@ -494,6 +640,12 @@ const failed = await paths({
     const chosen = await cells.locator('.heat-mark.chosen').evaluate((e) => [e.style.left, e.style.top].map(parseFloat));
     near(chosen[0], (100 * 2) / 128, 1e-4, 'its column');
     near(chosen[1], 100 / PROMPT.length, 1e-4, 'its row');
+    // What is typed is the text, and an example of the data is shown as one.
+    await page.locator('.input-panel').getByRole('textbox', { name: 'Text' }).fill('the mat');
+    await until(() => assert.deepEqual([param('from'), param('text')], ['text', 'the mat']));
+    await page.to('forward?model=r0&from=data&index=1');
+    const { examples } = await engine('data', { model: 'r0', first: 1 });
+    await until(async () => assert.equal(await page.locator('.input-panel pre.sample').textContent({ timeout: 1000 }), examples[0].text));
     await page.to(`backward?model=r0&text=${encodeURIComponent(PROMPT)}`);
     await until(async () => assert.equal(await page.locator('.field select option').first().textContent(), `next token ${seen(next[0].text)}`));
     await until(async () => assert.equal(Number(await page.locator('[data-number=value]').textContent()), next[0].logit), 'the logit of the last token');

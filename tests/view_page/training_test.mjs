@@ -77,6 +77,7 @@ const failed = await paths({
     await finding.waitFor();
     assert.match(await finding.textContent(), /or more data/);
     assert.match(await finding.textContent(), /step 9 · overfitting$/);
+    assert.match(await finding.textContent(), new RegExp(`Likely cause: ${FOUND.cause}`));
     assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32', 'model.dropout = 0.2, epochs = 8']);
     const names = (part) => page.locator(`table.confusion ${part} th`).allTextContents();
     assert.deepEqual([await names('thead'), await names('tbody')], [CLASSES, CLASSES]);
@@ -90,6 +91,16 @@ const failed = await paths({
     await epochs.waitFor();
     await page.locator('.finding', { hasText: FOUND.symptom }).getByRole('button', { name: 'epochs = 32' }).click();
     await until(async () => assert.equal(await epochs.inputValue(), '32'));
+  },
+  'a log that cannot be read says why': async () => {
+    await page.route('**/api/run/log', (route) => route.fulfill({ status: 400, json: { error: { code: 'format', message: 'It is no log.' } } }), { times: 1 });
+    await page.to('training?runs=r0');
+    await page.getByText('a: It is no log.', { exact: true }).waitFor();
+    assert.equal(await row('a').locator('td').nth(1).textContent(), 'finished');
+    // Two are shown unless one says which.
+    await page.to('training');
+    await row('a').locator('td.number[title]').waitFor();
+    assert.deepEqual(await page.locator('table.runs [type=checkbox]').evaluateAll((all) => all.map((c) => c.checked)), [true, true, ...Array(3 + MANY.length).fill(false)]);
   },
   'many runs at once': async () => {
     const ids = Array.from({ length: 5 + MANY.length }, (_, i) => `r${i}`);
@@ -118,11 +129,18 @@ const failed = await paths({
       const accuracy = eventsOf(name).findLast((e) => e.event === 'epoch').validation.accuracy;
       await until(async () => assert.equal(await row(name).locator('td').nth(4).textContent(), `${(100 * accuracy).toFixed(2)}\u202f%`), 'the last accuracy');
     }
+    assert.equal(await row('a').locator('td').nth(0).textContent(), 'moons');
+    const [ofA, ofB] = await page.locator('table.runs .run-name i').evaluateAll((all) => all.slice(0, 2).map((i) => getComputedStyle(i).backgroundColor));
+    assert.notEqual(ofA, ofB, 'their colours');
     const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
     await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
     const confusion = eventsOf('a').find((e) => e.event === 'end').test.confusion;
     const shown = () => page.locator('table.confusion tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1).map((c) => Number(c.textContent) || 0)));
     await until(async () => assert.deepEqual(await shown(), confusion), 'the confusion matrix');
+    const { accuracy, loss } = eventsOf('a').find((e) => e.event === 'end').test;
+    const [, right, lost] = (await page.locator('section', { hasText: 'Confusion matrix on the test set' }).locator('p').first().textContent()).match(/^accuracy (\S+)\u202f%, loss (\S+)$/);
+    assert.equal(right, (100 * accuracy).toFixed(2));
+    assert.ok(Math.abs(Number(lost) - loss) < 1e-3 * loss, `${lost}, ${loss} is expected`);
   },
   'the loss as a chart, a cursor and a table': async () => {
     await page.to('training?runs=r0&smooth=0');
@@ -133,6 +151,14 @@ const failed = await paths({
       await page.keyboard.press('Home');
       assert.match(await chart.locator('output').textContent(), /^step 1: a /);
     });
+    // A page is a twentieth of the steps.
+    const last = steps.at(-1).step;
+    for (const [key, step] of [['ArrowRight', 2], ['ArrowLeft', 1], ['End', last], ['ArrowLeft', last - 1], ['Home', 1], ['PageDown', 1 + Math.ceil(last / 20)], ['PageUp', 1]]) {
+      await page.keyboard.press(key);
+      await until(async () => assert.match(await chart.locator('output').textContent(), new RegExp(`^step ${step}: a `)), key);
+    }
+    await page.keyboard.press('Escape');
+    await until(async () => assert.equal(await chart.locator('output').textContent(), ''), 'no cursor');
     await chart.locator('summary').focus();
     await page.keyboard.press('Enter');
     await until(async () => {
@@ -202,6 +228,17 @@ const failed = await paths({
     });
     assert.equal(Number((await tableOf('Loss'))[1][1]), steps[0].loss);
   },
+  'smoothing and a logarithm are in the address': async () => {
+    const param = (name) => new URLSearchParams(page.url().split('?').at(-1)).get(name);
+    await page.to('training?runs=r0');
+    await page.getByRole('slider', { name: /^Smoothing/ }).fill('0.25');
+    await until(() => assert.equal(param('smooth'), '0.25'));
+    const logarithmic = page.getByRole('checkbox', { name: 'logarithmic' });
+    await logarithmic.check();
+    await until(() => assert.equal(param('log'), '1'));
+    await logarithmic.uncheck();
+    await until(() => assert.equal(param('log'), null));
+  },
   'runs are chosen by their boxes': async () => {
     await page.to('training?runs=r0');
     const runs = (list) => until(() => assert.match(page.url(), new RegExp(`[?&]runs=${list}$`)));
@@ -247,6 +284,13 @@ const failed = await paths({
     await until(async () => assert.equal(await page.getByText('Comparing').count(), 0));
     await verdict(`They first differ at step ${PLANTED.step}: loss.`);
     assert.equal(await page.getByRole('heading', { name: 'The first difference' }).count(), 0);
+    // A copy is the same, in the log and trained again.
+    await page.to('compare?what=runs&ra=r0&rb=r5');
+    await verdict(`Bit-identical at the ${eventsOf('a').filter((e) => e.event === 'step').length} steps in both logs.`);
+    await page.getByRole('checkbox', { name: /^compute the steps again/ }).check();
+    await verdict('Bit-identical after every step.');
+    await page.getByRole('combobox', { name: 'B', exact: true }).selectOption('r6');
+    await until(() => assert.match(page.url(), /[?&]ra=r0&rb=r6&/));
     // Another learning rate: the first update that differs, and the numbers of the logs after it.
     await page.to('compare?what=runs&ra=r0&rb=r1');
     const first = eventsOf('a').find((e) => e.event === 'step' && e.loss !== lossOf('b', e.step));
@@ -293,6 +337,20 @@ const failed = await paths({
     const [, from] = (await page.locator('[data-number=step]').textContent()).match(/^17 of 192, from step (\d+) in /);
     assert.ok(Number(from) < 17, `from step ${from}`);
     assert.equal(Number(await page.locator('[data-number=loss]').getAttribute('title')), eventsOf('a').find((e) => e.event === 'step' && e.step === 17).loss);
+    await page.route('**/api/run/step', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), verified: false } }), { times: 1 });
+    await to(last);
+    assert.equal(await compared.textContent(), 'other bits');
+    await page.route('**/api/run/step', (route) => route.fulfill({ status: 404, json: { error: 'the run is gone' } }), { times: 1 });
+    await page.getByRole('button', { name: 'Go there' }).click();
+    await page.getByText('the run is gone').waitFor();
+    // The slider goes there by itself.
+    await page.getByRole('slider', { name: 'Step', exact: true }).fill('9');
+    await until(async () => assert.match(await page.locator('[data-number=step]').textContent(), /^9 of/));
+    await page.getByRole('button', { name: 'Its weights' }).click();
+    await until(async () => assert.equal(await page.locator('main h1').textContent(), 'Graph'));
+    assert.match(page.url(), /model=r0@9|model=r0%409/);
+    await page.to('training?runs=r0');
+    await to(17);
     await page.getByRole('button', { name: 'Its activations' }).click();
     await page.locator('.layer').first().waitFor();
     assert.match(page.url(), /model=r0@17|model=r0%4017/);
@@ -303,6 +361,10 @@ const failed = await paths({
     const form = page.getByRole('form', { name: 'Start a run' });
     const field = (label) => form.locator('label.field', { has: page.locator(`span:text-is("${label}")`) }).first().locator('input');
     await field('epochs').waitFor();
+    assert.equal(await field('name').inputValue(), `a-${6 + MANY.length}`);
+    await field('seed').fill('9007199254740993');
+    await form.getByRole('button', { name: 'Start', exact: true }).click();
+    await form.getByText('seed: expected an integer of at most 9007199254740991, got 9007199254740993').waitFor();
     await form.getByRole('button', { name: 'Cancel' }).click();
     await until(async () => assert.equal(await form.count(), 0));
     await page.getByRole('button', { name: 'Start a run' }).click();
@@ -317,6 +379,7 @@ const failed = await paths({
     const param = (name) => new URLSearchParams(page.url().split('?').at(-1)).get(name);
     await until(() => assert.deepEqual([param('runs').split(',')[0], param('runs').split(',')[1]], ['r0', param('of')]));
     assert.ok(await row('here').getByRole('checkbox').isChecked());
+    await until(async () => assert.match(await page.locator('section', { hasText: 'Command to reproduce it' }).locator('pre').textContent({ timeout: 1000 }), /^limpid train --config \S*started\/here\/config\.json --out \S*started\/here-again$/));
     await until(async () => {
       const pause = row('here').getByRole('button', { name: 'Pause' });
       if (await pause.count()) await pause.click({ timeout: 1000 });
@@ -333,6 +396,7 @@ const failed = await paths({
     await page.locator('form').getByLabel('name', { exact: true }).fill('long');
     await page.locator('form label.field', { has: page.locator('span:text-is("epochs")') }).first().locator('input').fill('100000');
     await page.locator('form').getByRole('button', { name: 'Start', exact: true }).click();
+    await until(async () => assert.equal(plain(await row('long').locator('td').nth(2).textContent()).split(' / ')[1], String(32 * 100_000)), 'its length');
     await row('long').getByRole('button', { name: 'Stop' }).click();
     await until(async () => assert.equal(await row('long').locator('td').nth(1).textContent(), 'stopped'));
     assert.equal(await row('long').getByRole('button', { name: 'Pause' }).count(), 0);

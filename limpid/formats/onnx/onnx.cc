@@ -8,7 +8,6 @@ namespace limpid::onnx {
 namespace {
 
 Imported import(const detail::ModelContents& contents, const ImportOptions& options) {
-  const DefaultFloatMode mode;
   detail::check_operators(contents);
   return detail::Importer(contents, options).run();
 }
@@ -29,11 +28,13 @@ ModelContents load_contents(const std::filesystem::path& path) {
 }  // namespace detail
 
 Imported load_onnx(const std::filesystem::path& path, const ImportOptions& options) {
+  const DefaultFloatMode mode;
   const detail::ModelContents contents = detail::load_contents(path);
   return detail::naming(path, [&] { return import(contents, options); });
 }
 
 Imported parse_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
+  const DefaultFloatMode mode;
   detail::Budget budget(bytes.size());
   detail::Externals externals(std::nullopt, budget);
   return import(detail::read_model(bytes, budget, externals), options);

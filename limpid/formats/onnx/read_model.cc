@@ -146,7 +146,7 @@ class Reader {
   // Its fields, the kind among them, may come in any order.
   AttributeContents attribute(MessageBytes message) {
     constexpr std::int64_t kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6,
-                           kInts = 7, kStrings = 8;
+                           kInts = 7;
     AttributeContents a;
     budget_.charge(2 * sizeof a);
     std::int64_t kind = 0;
@@ -170,9 +170,6 @@ class Reader {
         break;
       case kInts:
         a.value = std::vector<std::int64_t>();
-        break;
-      case kStrings:
-        a.value = std::vector<std::string>();
         break;
       default:
         break;
@@ -198,9 +195,6 @@ class Reader {
           break;
         case 8:
           if (kind == kInts) wire.each_integer([&](std::int64_t v) { append<std::int64_t>(a, v); });
-          break;
-        case 9:
-          if (kind == kStrings) std::get<std::vector<std::string>>(a.value).push_back(text(wire));
           break;
         default:
           break;

@@ -2,6 +2,7 @@
 // functions.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,10 @@ double mean(std::span<const double> values);
 
 // Whether training has ended; an interrupted run can be resumed.
 bool ended(const RunLog& log);
+
+// The number of epochs in the log that are whole: a run of so many steps may end within one. All of
+// them if the log does not say how long an epoch is.
+std::size_t whole_epochs(const RunLog& log);
 
 // NaN if there is no loss.
 double loss_of(const Numbers& numbers);

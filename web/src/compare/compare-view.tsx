@@ -148,7 +148,7 @@ const sameInputs = (a: ModelInfo, b: ModelInfo): boolean => {
 };
 
 function Models() {
-  const list = models.value.filter((m) => m.kind !== 'data');
+  const list = models.value;
   const p = route.value.params;
   const first = list.find((m) => m.id === (p['a'] ?? p['model'])) ?? list[0];
   // At first one that takes the same inputs.

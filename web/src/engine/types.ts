@@ -50,8 +50,8 @@ export interface Limits { body: number; values: number; nodes: number; file: num
 export interface ModelInfo {
   id: string;
   name: string;                   // of the file
-  kind: 'model' | 'tensors' | 'data';   // tensors: names and values without a function; data: an .npz to step through
-  origin: 'named' | 'dropped' | 'run' | 'step' | 'playground';
+  kind: 'model' | 'tensors';      // tensors: names and values without a function
+  origin: 'named' | 'dropped' | 'run' | 'step' | 'variant';
   parameters: number; bytes: number; ops: number;
   inputs: InputType[];            // the data, of one example
   outputs: NamedType[];
@@ -311,7 +311,7 @@ export interface GenerateAnswer { tokens: Token[]; added: Token[] /* fewer than 
 export interface PlayConfig {
   data: { name: 'xor' | 'and' | 'or' | 'moons' | 'circles' | 'spiral' | 'arms' | 'sine' | 'abs' | 'csv'; csv?: string; target?: string; seed?: number; count?: number; noise?: number };
   hidden: number[]; activation: string; optimizer: string; rate: number; l2?: number; dropout?: number;
-  batch?: number; seed?: number; loss?: string;
+  batch?: number; seed?: number;
 }
 export interface PlayRequest {
   config: PlayConfig;

@@ -225,7 +225,7 @@ export function PlaygroundView() {
     setEdited(undefined);
     void turn();
   };
-  const structure = JSON.stringify([config.data, config.hidden, config.seed, config.activation, config.dropout, config.optimizer, config.loss, config.batch]);
+  const structure = JSON.stringify([config.data, config.hidden, config.seed, config.activation, config.dropout, config.optimizer, config.batch]);
   useEffect(() => {
     now.current.config = config;
     if (loop.current.fresh || now.current.state === undefined || answer === undefined || answer.step === 0) begunWith.current = settings;

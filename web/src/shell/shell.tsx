@@ -238,8 +238,6 @@ export function Shell() {
           <Guard key={`${view.name} ${view.needs === 'nothing' ? '' : (model.value?.id ?? '')}`}>
             <Body />
           </Guard>
-        ) : session.value ? (
-          <h1>Nothing is open</h1>
         ) : (
           <p class="quiet" role="status">
             Opening…

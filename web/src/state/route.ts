@@ -1,5 +1,5 @@
 // What is shown, in the fragment of the address: #/forward?example=3&cell=layers.1:5. A link reopens the view.
-import { computed, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 
 export interface Route {
   readonly view: string;
@@ -53,9 +53,6 @@ export function setParams(patch: Record<string, string | undefined>, push = fals
   else history.replaceState(null, '', fragment);
   route.value = next;
 }
-
-/** A parameter of the shown view, as a signal. */
-export const param = (name: string) => computed(() => route.value.params[name]);
 
 addEventListener('popstate', () => {
   route.value = parseRoute(location.hash);

@@ -200,7 +200,11 @@ export function watch(ids: readonly string[]): () => void {
           apply(empty(id), log);
           cursors.set(id, log.cursor);
         } catch (e) {
-          if (own === turn) runData(id).value = { ...runData(id).peek(), loaded: true, error: e instanceof Error ? e.message : String(e) };
+          if (own !== turn) return;
+          const known = runData(id).peek();
+          // Without its log, its state is what the session says.
+          const state = runs.peek().find((r) => r.id === id)?.state ?? known.state;
+          runData(id).value = { ...known, state, loaded: true, error: e instanceof Error ? e.message : String(e) };
         }
       }),
     );

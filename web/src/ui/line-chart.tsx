@@ -69,7 +69,6 @@ export function LineChart(props: {
   height?: number;
   log?: boolean;
   sync?: string;
-  onPick?: ((x: number) => void) | undefined;
 }) {
   const { name, series, log } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -179,7 +178,6 @@ export function LineChart(props: {
       const y = own.data.slice(1).find((s) => s[i] != null)?.[i] ?? 0;
       own.setCursor({ left: own.valToPos(own.data[0][i]!, 'x'), top: own.valToPos(y, 'y') });
     } else if (e.key === 'Escape') own.setCursor({ left: -10, top: -10 });
-    else if (e.key === 'Enter' && props.onPick && now >= 0) props.onPick(own.data[0][now]!);
     else return;
     e.preventDefault();
     e.stopPropagation();
