@@ -835,7 +835,7 @@ TEST(OnnxIndices, AScatterIsOneOfOldVersions) {
   for (const auto& [op, version] : {std::pair{"Scatter", 11}, {"ScatterElements", 10}})
     expect_error(ErrorCode::kUnsupported,
                  std::string("operators that Limpid does not have: ") + op + " ('y0')",
-                 [&] { OneNode(op, version).imported(inputs); });
+                 [&, op = op, version = version] { OneNode(op, version).imported(inputs); });
 }
 
 TEST(OnnxIndices, AreRefusedWhereTheyDoNotFit) {
