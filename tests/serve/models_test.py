@@ -102,6 +102,7 @@ class Folder(served.ServeTest):
         server = self.start()
         self.assertEqual(server.get("/v2/health/ready").status, 200)
         self.assertEqual((self.index(server)["bad"]["state"], self.index(server)["net"]["state"]), ("UNAVAILABLE", "READY"))
+        self.until(lambda: "load failed" in self.events(), True)  # the log is written beside the answers
         self.assertTrue(dict(self.told())["load failed"].startswith("bad.safetensors: "), self.told())
         self.put("net.safetensors", self.network(3.0)[:-1])
         self.until(lambda: "could not be read" in self.index(server)["net"]["reason"], True)
