@@ -84,6 +84,9 @@ class Help(tool.ToolTest):
         self.assertRegex(text, r"\n  --seed N +Random seed [^;]+;\s+default: 0\n")
         self.assertIn("\n\n--data: ", text)
         self.assertIn("See docs/training.md", text)
+        text = self.output("gradcheck", "--help")
+        for option in ("--samples N", "--tolerance X"):
+            self.assertIn(f"\n  {option} ", text)
         # Arguments: that may be left out, that may be many, and their choices.
         self.assertIn("\nUsage: limpid ops [OPTIONS] [NAME]\n", self.output("ops", "--help"))
         self.assertIn("\nUsage: limpid help [OPTIONS] [COMMAND...]\n", self.output("help", "--help"))
