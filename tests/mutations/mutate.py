@@ -278,7 +278,10 @@ def mutated_programs(build: Build, mutation: Mutation, folder: Path) -> dict[str
             result = folder / program
         else:
             result = folder / "programs" / Path(program).name
-            result.parent.mkdir(exist_ok=True)
+            if not result.parent.is_dir():
+                result.parent.mkdir()
+                for module in BUILD.glob("limpid-mpi-*.so"):  # the tool opens those beside it
+                    (result.parent / module.name).symlink_to(module)
             programs[str(BUILD / program)] = str(result)
         linker = [compiled.get(a, a) for a in build.linker(program)]
         at = linker.index("-o")
