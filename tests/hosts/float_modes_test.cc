@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "limpid/limpid.h"
+#include "tests/flush_subnormals.h"
 #include "tests/hosts/everything.h"
 
 namespace limpid::hosts {
 namespace {
+
+using testing::flush_subnormals;
 
 class FloatModes : public ::testing::Test {
  protected:
@@ -27,16 +30,6 @@ std::string modes_now() {
   return std::string(flushed == 0.0f ? "flushes" : "keeps") + (above > 1.0f    ? " up"
                                                                : below > -1.0f ? " to zero"
                                                                                : " nearest");
-}
-
-void flush_subnormals() {
-#if defined(__x86_64__)
-  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
-#elif defined(__aarch64__)
-  std::uint64_t fpcr = 0;
-  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
-  asm volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));
-#endif
 }
 
 void expect_the_same_after(void (*set)(), const std::string& modes) {

@@ -426,21 +426,23 @@ TEST(ShapeTrace, NotesOtherDtypesThanF32AndNoLongLists) {
   EXPECT_EQ(rows[2].note, "w bf16 (3, 2)");
 }
 
+// Those of the last op that the code writes.
+std::int64_t flops_of(const std::vector<Type>& types,
+                      const std::function<Value(std::span<const Value>)>& code) {
+  std::vector<Input> inputs;
+  for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
+  const Function f =
+      trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
+  return shape_trace(f, {}).back().flops;
+}
+
 // A multiply-add is two operations, and a softmax five for each of its terms.
 TEST(Flops, OfBatchesOfProductsAndOfAttention) {
-  const auto flops_of = [](const std::vector<Type>& types,
-                           const std::function<Value(std::span<const Value>)>& code) {
-    std::vector<Input> inputs;
-    for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
-    const Function f =
-        trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
-    return shape_trace(f, {}).back().flops;
-  };
   EXPECT_EQ(flops_of({{Dtype::kF32, {7, 3, 4}}, {Dtype::kF32, {7, 4, 5}}},
                      [](auto in) { return matmul(in[0], in[1]); }),
             7 * 2 * 3 * 4 * 5);
   // Four heads that share two of keys, in two examples.
-  const auto attention = [&](std::int64_t queries, std::int64_t keys, bool causal) {
+  const auto attention = [](std::int64_t queries, std::int64_t keys, bool causal) {
     const std::int64_t flops =
         flops_of({{Dtype::kF32, {2, 4, queries, 6}},
                   {Dtype::kF32, {2, 2, keys, 6}},
@@ -465,14 +467,6 @@ TEST(Flops, OfBatchesOfProductsAndOfAttention) {
 
 // What a table of FLOPs adds up, op by op.
 TEST(Flops, OfEachKindOfOp) {
-  const auto flops_of = [](const std::vector<Type>& types,
-                           const std::function<Value(std::span<const Value>)>& code) {
-    std::vector<Input> inputs;
-    for (const Type& type : types) inputs.push_back({"x" + std::to_string(inputs.size()), type});
-    const Function f =
-        trace("f", inputs, [&](std::span<const Value> in) { return std::vector<Value>{code(in)}; });
-    return shape_trace(f, {}).back().flops;
-  };
   const Type table{Dtype::kF32, {4, 3}}, places{Dtype::kI32, {2}}, rows{Dtype::kF32, {2, 3}};
   EXPECT_EQ(flops_of({table}, [](auto in) { return exp(in[0]); }), 4 * 3);
   EXPECT_EQ(flops_of({table}, [](auto in) { return transpose(in[0], {1, 0}); }), 0);

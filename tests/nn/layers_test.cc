@@ -233,7 +233,7 @@ TEST(Mlp, NormsBeforeItsActivation) {
   expect_as(MlpNorm::kRms, sequential(first, named("norms.0", RmsNorm{8}), relu, second));
 }
 
-// The running statistics are those of rows, however the rows lie.
+// The result of a row does not depend on the shape in which rows are given.
 TEST(Mlp, BatchNormTakesRowsOfAnyShape) {
   Mlp net = mlp({3, 4, 2}, relu);
   net.norm = MlpNorm::kBatch;
@@ -652,7 +652,7 @@ TEST(Messages, OfLayers) {
             "train_perceptron: examples are f32[4, 3], targets f32[5]; expected [n, 2] and [n]");
 }
 
-// A name that there is not is answered with those that there are.
+// The error for an unknown name lists the known ones.
 TEST(Messages, OfNames) {
   EXPECT_EQ(complaint_of([] { mlp_norm_from_name("no"); }),
             "no entry 'no'; there are: none, layer, rms, batch");

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "limpid/formats/onnx/example_model.h"
+#include "tests/flush_subnormals.h"
 #include "tests/onnx/models.h"
 
 namespace limpid::testing {
@@ -91,16 +92,6 @@ TEST(Import, OperatorsThatAreMissingAreNamedInOneLine) {
       << message;
   EXPECT_TRUE(message.ends_with(", 'y997' and 5 more), " + std::string(96, 'o') + " ( and 1 more)"))
       << message;
-}
-
-void flush_subnormals() {
-#if defined(__x86_64__)
-  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
-#elif defined(__aarch64__)
-  std::uint64_t fpcr = 0;
-  asm volatile("mrs %0, fpcr" : "=r"(fpcr));
-  asm volatile("msr fpcr, %0" ::"r"(fpcr | 0x1000000));
-#endif
 }
 
 // Attributes become f64 when they are read, and constants f32.
