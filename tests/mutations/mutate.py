@@ -1,6 +1,6 @@
 """Breaks the code on purpose, one small place at a time, and sees whether the test that is about it fails.
 
-usage: mutate.py [--seed SEED] [--jobs N] [--some N | NAME...]
+usage: mutate.py [--seed SEED] [--jobs N] [--some N | --part K/N | NAME...]
        mutate.py --list | --check
 
 mutations.toml has the list. Each entry is a [[mutation]] with
@@ -24,7 +24,8 @@ mutation that does not compile is a mistake of the list.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
 other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
-list. --check looks only at the list: every text stands where it should.
+list. --part 2/5 tries the second of five parts of the list, as the whole takes hours. --check looks only at the list: every text
+stands where it should. SIGINT and SIGTERM end the tests that run, too.
 """
 
 import argparse
@@ -43,11 +44,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).resolve().parent / "mutations.toml"
@@ -307,23 +310,58 @@ def limits() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+class Running:
+    """The tests that run, in any thread. Each has a group of processes of its own, so that none outlives it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.groups: set[int] = set()
+        self.stopped = False
+
+    def begin(self, command: Command, folder: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        with self.lock:
+            if self.stopped:
+                raise Failed("stopped")
+            process = subprocess.Popen(
+                command.arguments, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=limits, env=os.environ | ENVIRONMENT | command.environment,
+            )  # fmt: skip
+            self.groups.add(process.pid)
+            return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        with self.lock:
+            self.kill(process.pid)
+            self.groups.discard(process.pid)
+        process.wait()
+
+    def stop(self) -> None:
+        """Ends those that run, and lets no other begin."""
+        with self.lock:
+            self.stopped = True
+            for group in self.groups:
+                self.kill(group)
+
+    @staticmethod
+    def kill(group: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+running = Running()
+
+
 def run(command: Command, timeout: float) -> Outcome:
-    """In a group of processes of its own, so that none outlives it."""
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(dir=WORK) as folder, tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            command.arguments, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            preexec_fn=limits, env=os.environ | ENVIRONMENT | command.environment,
-        )  # fmt: skip
+        process = running.begin(command, folder, log)
         how = ""
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:
             code, how = 1, f"no end after {timeout:.0f} s"
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            running.end(process)
         log.seek(0)
         output = log.read().decode(errors="replace")
     if code == command.skips:
@@ -411,6 +449,10 @@ def choose(mutations: list[Mutation], build: Build, arguments: argparse.Namespac
         seed = arguments.seed or datetime.date.today().isoformat()
         print(f"{arguments.some} of {len(mutations)} mutations, by --seed {seed}", flush=True)
         return a_few(mutations, build, arguments.some, seed)
+    if arguments.part is not None:
+        part, parts = arguments.part
+        print(f"part {part} of {parts}", flush=True)
+        return mutations[part - 1 :: parts]
     if not arguments.names:
         return mutations
     strange = sorted(set(arguments.names) - {m.name for m in mutations})
@@ -419,22 +461,66 @@ def choose(mutations: list[Mutation], build: Build, arguments: argparse.Namespac
     return [m for m in mutations if m.name in arguments.names]
 
 
+def part_of(text: str) -> tuple[int, int]:
+    """K/N: the part K of N."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"K/N is expected, K from 1 to N, got '{text}'")
+    return int(match[1]), int(match[2])
+
+
+def judge_all(build: Build, chosen: list[Mutation], jobs: int) -> int:
+    """Prints what becomes of each. Returns the status to exit with."""
+    killed, survived, wrong, begin = [], [], [], time.monotonic()
+
+    def judge(mutation: Mutation) -> None:
+        start = time.monotonic()
+        try:
+            outcome = try_out(build, mutation)
+            names, word = (survived, "SURVIVED") if outcome.passed else (killed, "killed")
+            line = f"{mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}  {outcome.how}"
+        except Failed as failure:
+            names, word, line = wrong, "WRONG", f"{mutation.name}: {failure}"
+        if running.stopped:
+            return
+        names.append(mutation.name)
+        print(f"{word:9} {line}".rstrip(), flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as workers:
+        try:
+            for done in concurrent.futures.as_completed([workers.submit(judge, m) for m in chosen]):
+                done.result()
+        except KeyboardInterrupt:
+            running.stop()
+            workers.shutdown(cancel_futures=True)
+    judged = len(killed) + len(survived) + len(wrong)
+    print(f"{len(killed)} of {judged} killed, in {time.monotonic() - begin:.0f} s")
+    for word, names in (("survived", survived), ("do not compile, or have no place", wrong)):
+        if names:
+            print(f"{word}: {', '.join(names)}")
+    if running.stopped:
+        print(f"stopped: {len(chosen) - judged} more were to be tried")
+    return 1 if survived or wrong or running.stopped else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--some", type=int, metavar="N")
+    parser.add_argument("--part", type=part_of, metavar="K/N")
     parser.add_argument("--seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    if arguments.names and arguments.some is not None:
-        parser.error("--some or names are expected, not both")
+    if bool(arguments.names) + (arguments.some is not None) + (arguments.part is not None) > 1:
+        parser.error("names, --some or --part are expected, not several of them")
     if arguments.some is not None and arguments.some < 1:
         parser.error(f"--some {arguments.some}: 1 or more is expected")
 
     # A shell ignores SIGINT for what it starts in the background, and the tests would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     mutations = read_list()
     check(mutations)
     if arguments.check:
@@ -446,32 +532,7 @@ def main() -> int:
 
     WORK.mkdir(parents=True, exist_ok=True)
     build = Build()
-    chosen = choose(mutations, build, arguments)
-    survived, wrong, begin = [], [], time.monotonic()
-
-    def judge(mutation: Mutation) -> None:
-        start = time.monotonic()
-        try:
-            outcome = try_out(build, mutation)
-        except Failed as failure:
-            wrong.append(mutation.name)
-            print(f"WRONG     {mutation.name}: {failure}", flush=True)
-            return
-        if outcome.passed:
-            survived.append(mutation.name)
-        word = "SURVIVED" if outcome.passed else "killed"
-        line = f"{word:9} {mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}  {outcome.how}"
-        print(line.rstrip(), flush=True)
-
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as workers:
-        for done in concurrent.futures.as_completed([workers.submit(judge, m) for m in chosen]):
-            done.result()
-    killed = len(chosen) - len(survived) - len(wrong)
-    print(f"{killed} of {len(chosen)} killed, in {time.monotonic() - begin:.0f} s")
-    for word, names in (("survived", survived), ("do not compile, or have no place", wrong)):
-        if names:
-            print(f"{word}: {', '.join(names)}")
-    return 1 if survived or wrong else 0
+    return judge_all(build, choose(mutations, build, arguments), arguments.jobs)
 
 
 if __name__ == "__main__":
@@ -480,3 +541,5 @@ if __name__ == "__main__":
     except Failed as failure:
         print(f"mutate: {failure}", file=sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit("mutate: stopped")

@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
-"""What mutate makes of a test that skips: it passes, and proves nothing. And where it puts what it breaks of the Python package
-and of the page."""
+"""What mutate makes of a test that skips: it passes, and proves nothing. Which breakages it tries, how a signal ends it, and where it
+puts what it breaks of the Python package and of the page."""
 
+import argparse
+import contextlib
+import io
+import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -59,6 +66,54 @@ class Skips(unittest.TestCase):
     def test_a_skip_of_googletest_counts_alone(self):
         self.assertTrue(mutate.Outcome(True, "", 1, "[  SKIPPED ] 1 test.\n").skipped_all)
         self.assertFalse(mutate.Outcome(True, "", 1, "[  PASSED  ] 1 test.\n").skipped_all)
+
+
+class Chosen(unittest.TestCase):
+    def test_the_parts_are_the_whole_list(self):
+        def chosen(part: str) -> list[int]:
+            arguments = argparse.Namespace(some=None, names=[], part=mutate.part_of(part))
+            with contextlib.redirect_stdout(io.StringIO()):
+                return mutate.choose(list(range(10)), None, arguments)
+
+        self.assertEqual(sorted(chosen("1/3") + chosen("2/3") + chosen("3/3")), list(range(10)))
+        self.assertEqual(chosen("1/1"), list(range(10)))
+        for text in ("0/3", "4/3", "3", "a/3", "1/0"):
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, f"got '{text}'"):
+                mutate.part_of(text)
+
+
+class Stopped(unittest.TestCase):
+    """A signal while the first of two is tried, in a program of its own."""
+
+    PROGRAM = """
+import pathlib, sys, types
+sys.path.insert(0, {here!r})
+import mutate
+mutate.WORK = pathlib.Path.cwd()
+test = mutate.Command([sys.executable, "-c", "import os, time; print(os.getpid(), file=open({pid!r}, 'w'), flush=True); time.sleep(600)"])
+mutate.try_out = lambda build, mutation: mutate.run(test, 600)
+mutate.Build, mutate.choose = object, lambda *all: [types.SimpleNamespace(name=n, test=("ctest", "^a$")) for n in ("first", "second")]
+sys.argv = ["mutate", "--jobs", "1"]
+sys.exit(mutate.main())
+"""
+
+    def test_a_signal_ends_the_test_that_runs_and_begins_no_other(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number.name), tempfile.TemporaryDirectory() as folder:
+                pid = pathlib.Path(folder) / "pid"
+                program = self.PROGRAM.format(here=str(pathlib.Path(mutate.__file__).parent), pid=str(pid))
+                arguments = [sys.executable, "-B", "-c", program]
+                with subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+                    while not (pid.exists() and pid.read_text()):
+                        self.assertIsNone(process.poll())
+                        time.sleep(0.01)
+                    process.send_signal(number)
+                    output, _ = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(output, r"^0 of 0 killed, in \d+ s\nstopped: 2 more were to be tried\n$")
+                with self.assertRaises(ProcessLookupError):
+                    os.kill(int(pid.read_text()), 0)
+                self.assertEqual(os.listdir(folder), ["pid"])
 
 
 class Project(unittest.TestCase):
