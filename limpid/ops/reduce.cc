@@ -287,11 +287,18 @@ Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
-// -1 - x reverses the order of integers without overflow. argmax refuses the others.
+// -1 - x reverses the order of integers without overflow. argmax refuses what is of other types.
 Value argmin(Value x, std::int64_t axis) {
-  const bool whole = x.dtype() == Dtype::kI32 || x.dtype() == Dtype::kI64;
-  const bool ordered = whole || is_floating(x.dtype());
-  return argmax(!ordered ? x : whole ? -1.0 - x : -x, axis);
+  switch (x.dtype()) {
+    case Dtype::kI32:
+    case Dtype::kI64:
+      return argmax(-1.0 - x, axis);
+    case Dtype::kF32:
+    case Dtype::kF64:
+      return argmax(-x, axis);
+    default:
+      return argmax(x, axis);
+  }
 }
 Value prod(Value x, std::int64_t axis) { return reduce(op::prod, x, axis); }
 

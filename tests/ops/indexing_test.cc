@@ -332,15 +332,18 @@ TEST(Slice, InBracesHasStartsLimitsAndStrides) {
 
 // As argmax, which it is made of.
 TEST(Argmin, RefusesWhatArgmaxRefuses) {
-  for (const auto& f : {argmin, argmax}) try {
-      run({Tensor::zeros({Dtype::kU8, {3}})},
-          [&](std::span<const Value> in) { return Values{f(in[0], 0)}; });
-      ADD_FAILURE();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kDtype);
-      EXPECT_NE(std::string(e.what()).find("argmax: input 0 is u8[3]"), std::string::npos)
-          << e.what();
-    }
+  for (const auto& f : {argmin, argmax})
+    for (const Dtype dtype : {Dtype::kU8, Dtype::kBf16}) try {
+        run({Tensor::zeros({dtype, {3}})},
+            [&](std::span<const Value> in) { return Values{f(in[0], 0)}; });
+        ADD_FAILURE() << name(dtype);
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::kDtype);
+        EXPECT_NE(
+            std::string(e.what()).find("argmax: input 0 is " + std::string(name(dtype)) + "[3]"),
+            std::string::npos)
+            << e.what();
+      }
 }
 
 // The axis may be of any size where another one is 0.
