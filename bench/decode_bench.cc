@@ -17,7 +17,7 @@ namespace {
 namespace lp = limpid;
 
 struct Settings {
-  int threads = 2;
+  int threads = 2, rounds = 5;
   std::int64_t layers = 12, width = 768, heads = 12, vocabulary = 10'000;
   std::int64_t prompt = 512, tokens = 48;
   std::string profile;  // "f32", "bf16" or "i8": profile a token instead
@@ -122,7 +122,7 @@ Measured measure(const lp::nn::Gpt& net, const lp::Params& params, const Setting
     }
   };
   std::vector<Attempt> attempts;
-  for (int attempt = 0; attempt < 5; ++attempt) {
+  for (int attempt = 0; attempt < s.rounds; ++attempt) {
     const double before = bandwidth.measure();
     sequence.truncate(1);  // a short context: nearly all reads are of weights
     const Clock::time_point begin = Clock::now();
@@ -215,6 +215,7 @@ int main(int argc, char** argv) {
   arguments.option("vocabulary", s.vocabulary, 1, 10000000);
   arguments.option("prompt", s.prompt, 1, 100000, "Tokens");
   arguments.option("tokens", s.tokens, 1, 100000, "Number of tokens to generate");
+  arguments.option("rounds", s.rounds, 1, 1000);
   arguments.choice("profile", s.profile, {"f32", "bf16", "i8"},
                    "Profile the bands of one token instead");
   return arguments.run(argc, argv,
