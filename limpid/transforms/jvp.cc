@@ -24,12 +24,12 @@ Function last_outputs(const Function& f, std::size_t count) {
 }
 
 // The derivative of a linear function is the same at every point. If it is not, a gradient rule is
-// wrong.
+// wrong: one of the caller's, as the laws hold for those of this library.
 void check_unused(const Function& f, std::size_t first, std::size_t count) {
   for (const Node& node : f.nodes())
     for (ValueId id : node.inputs)
       if (static_cast<std::size_t>(id) >= first && static_cast<std::size_t>(id) < first + count)
-        throw Error(ErrorCode::kInternal,
+        throw Error(ErrorCode::kInvalidArgument,
                     fmt::format("jvp of '{}': a gradient rule is not linear in the cotangent: {} "
                                 "uses it",
                                 f.name(), where({*node.op, {}, {}, node.attributes, node.scope})));

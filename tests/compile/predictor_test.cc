@@ -281,23 +281,27 @@ TEST(Predictor, CountsTheMemoryOfEveryWorkspace) {
 TEST(Predictor, SaysWhatDoesNotFit) {
   const PredictorNet net;
   Predictor predict(net.function, net.params, {.most_rows = 8});
-  const auto message_of = [](const auto& code) -> std::string {
+  const auto message_of = [](const auto& code,
+                             ErrorCode expected = ErrorCode::kInvalidArgument) -> std::string {
     try {
       code();
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), expected) << e.what();
       return e.what();
     }
     return "nothing was thrown";
   };
-  EXPECT_EQ(message_of([&] {
-              predict({predictor_numbers({3, 21}, Key(0))});
-            }),
+  EXPECT_EQ(message_of(
+                [&] {
+                  predict({predictor_numbers({3, 21}, Key(0))});
+                },
+                ErrorCode::kShape),
             "predict with 'mlp': input 'x': expected f32[3, 20], got f32[3, 21]");
-  EXPECT_EQ(message_of([&] { predict({predictor_numbers({20}, Key(0))}); }),
+  EXPECT_EQ(message_of([&] { predict({predictor_numbers({20}, Key(0))}); }, ErrorCode::kShape),
             "predict with 'mlp': input 'x': expected f32[N, 20], got f32[20]");
   EXPECT_EQ(message_of([&] { predict(std::vector<Tensor>{}); }),
             "predict with 'mlp': expected 1 input ('x'), got 0");
-  EXPECT_EQ(message_of([&] { predict({Tensor::scalar(1.0f)}); }),
+  EXPECT_EQ(message_of([&] { predict({Tensor::scalar(1.0f)}); }, ErrorCode::kShape),
             "predict with 'mlp': input 'x': expected f32[0, 20], got f32[]");
   EXPECT_EQ(message_of([&] { predict.prepare({9}); }),
             "predict with 'mlp': expected a plan of 1 to 8 rows, got 9");

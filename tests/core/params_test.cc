@@ -68,6 +68,7 @@ TEST(Named, NamesAMissingEntryWithItsGroups) {
     try {
       counts.at(name);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kNotFound);
       return std::string(e.what());
     }
     return std::string();
@@ -147,7 +148,13 @@ TEST(Params, AreStackedIfTheirTypesAreTheSame) {
   const Params turned =
       stack(std::vector<Params>{{{"a", one}, {"b", two}}, {{"b", two}, {"a", one}}});
   EXPECT_TRUE(turned.at("a").same_bits(Tensor::from<float>({2}, {1, 1})));
-  EXPECT_THROW(stack(std::span<const Params>()), Error);
+  try {
+    stack(std::span<const Params>());
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(e.what(), "stack: expected at least one group, got none");
+  }
 }
 
 // Of many names a message shows a dozen.

@@ -145,44 +145,51 @@ TEST(Grad, GoesThroughAnyResult) {
 }
 
 TEST(Grad, RefusesWhatHasNone) {
-  const auto complaint = [](const Function& f) -> std::string {
+  using Transform = Function (*)(const Function&, const Wrt&, const GradOptions&);
+  const auto complaint_of = [](Transform transform, const Function& f) -> std::string {
     try {
-      grad(f, {0});
+      transform(f, {0}, {});
     } catch (const Error& e) {
-      return e.what();
+      return std::string(name(e.code())) + ": " + e.what();
     }
     return "";
+  };
+  const auto complaint = [&](const Function& f) {
+    const std::string text = complaint_of(grad, f);
+    EXPECT_EQ(complaint_of(value_and_grad, f), text);
+    return text;
   };
   const Type row{Dtype::kF32, {3}};
   EXPECT_EQ(complaint(trace("f", {{"x", row}},
                             [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
-            "grad of 'f': the loss is f32[3], expected a scalar");
+            "shape: grad of 'f': the loss is f32[3], expected a scalar");
   EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kF32, {1}}}},
                             [](std::span<const Value> in) { return std::vector<Value>{in[0]}; })),
-            "grad of 'f': the loss is f32[1], expected a scalar");
+            "shape: grad of 'f': the loss is f32[1], expected a scalar");
   EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kI32, {}}}},
                             [](std::span<const Value> in) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
                             })),
-            "grad of 'f': input 'x' is i32[], expected f32 or f64");
+            "dtype: grad of 'f': input 'x' is i32[], expected f32 or f64");
   const Function counted = trace("f", {{"x", {Dtype::kF32, {}}}}, [](std::span<const Value> in) {
     return std::vector<Value>{cast(in[0], Dtype::kI32)};
   });
-  EXPECT_EQ(complaint(counted), "grad of 'f': the loss is i32[], expected f32 or f64");
+  EXPECT_EQ(complaint(counted), "dtype: grad of 'f': the loss is i32[], expected f32 or f64");
   try {
     grad(scalar_function([](Value x) { return exp(x); }), {1});
     ADD_FAILURE();
   } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
     EXPECT_STREQ(e.what(), "grad of 'f': there is no input 1");
   }
   EXPECT_EQ(complaint(trace("f", {{"x", {Dtype::kBf16, {}}}},
                             [](std::span<const Value> in) {
                               return std::vector<Value>{cast(in[0], Dtype::kF32)};
                             })),
-            "grad of 'f': input 'x' is bf16[], expected f32 or f64");
+            "dtype: grad of 'f': input 'x' is bf16[], expected f32 or f64");
   EXPECT_EQ(complaint(trace("f", {{"x", row}},
                             [](std::span<const Value>) { return std::vector<Value>{}; })),
-            "grad of 'f': the function has no output");
+            "invalid argument: grad of 'f': the function has no output");
 }
 
 TEST(Vjp, IsTheTransposedJacobian) {
@@ -273,14 +280,16 @@ TEST(Vmap, TakesAnAxisForEachInputAndOneAtLeast) {
     try {
       vmap(f, axes, 3);
     } catch (const Error& e) {
-      return e.what();
+      return std::string(name(e.code())) + ": " + e.what();
     }
     return "";
   };
-  EXPECT_EQ(complaint({0}), "vmap of 'f': 1 axes for 2 inputs");
-  EXPECT_EQ(complaint({0, 0, 0}), "vmap of 'f': 3 axes for 2 inputs");
-  EXPECT_EQ(complaint({std::nullopt, std::nullopt}), "vmap of 'f': no input has a batch axis");
-  EXPECT_EQ(complaint({std::nullopt, 1}), "vmap of 'f', input 'y': axis 1 is outside of rank 1");
+  EXPECT_EQ(complaint({0}), "invalid argument: vmap of 'f': 1 axes for 2 inputs");
+  EXPECT_EQ(complaint({0, 0, 0}), "invalid argument: vmap of 'f': 3 axes for 2 inputs");
+  EXPECT_EQ(complaint({std::nullopt, std::nullopt}),
+            "invalid argument: vmap of 'f': no input has a batch axis");
+  EXPECT_EQ(complaint({std::nullopt, 1}),
+            "shape: vmap of 'f', input 'y': axis 1 is outside of rank 1");
 }
 
 TEST(Bind, ReplacesInputsAndRefusesStrangers) {

@@ -167,6 +167,7 @@ TEST(Builder, SaysWhatKindOfAttributeAnOpTakes) {
       const Value x = b.input("x", {dtype, {2, 2}});
       b.call(op, std::vector<Value>(static_cast<std::size_t>(inputs), x), attributes);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return e.what();
     }
     return "";
@@ -184,6 +185,32 @@ TEST(Builder, SaysWhatKindOfAttributeAnOpTakes) {
             "cast: attribute 'dtype' must be a dtype");
   EXPECT_EQ(complaint_of(op::constant, 0, Dtype::kF32, {{"value", one}}),
             "constant: attribute 'value' must be a tensor");
+}
+
+TEST(Builder, SaysHowManyInputsAnOpTakes) {
+  const auto complaint_of = [](const auto& code) -> std::string {
+    Builder b("f");
+    const Value x = b.input("x", {Dtype::kF32, {2, 2}});
+    try {
+      code(x);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(complaint_of([](const Value& x) { call(op::linear, std::vector{x}); }),
+            "linear: takes 2 to 3 inputs, got 1");
+  EXPECT_EQ(complaint_of([](const Value& x) {
+              call(op::linear, std::vector{x, x, x, x});
+            }),
+            "linear: takes 2 to 3 inputs, got 4");
+  EXPECT_EQ(complaint_of([](const Value& x) {
+              call(op::exp, std::vector{x, x});
+            }),
+            "exp: takes 1 input, got 2");
+  EXPECT_EQ(complaint_of([](const Value&) { call(op::exp, {}); }),
+            "exp: expected at least one argument that is a value of a function");
 }
 
 TEST(Verify, CountsTheTypesOfAFunctionWithoutOps) {
@@ -229,6 +256,7 @@ TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {
     try {
       code();
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return e.what();
     }
     return "";
@@ -271,15 +299,15 @@ TEST(Interpret, NamesTheInputThatDoesNotFit) {
     try {
       interpret(f, inputs);
     } catch (const Error& e) {
-      return e.what();
+      return std::string(name(e.code())) + ": " + e.what();
     }
     return "";
   };
-  EXPECT_EQ(complaint_of({}), "function 'f' takes 1 input, got 0");
+  EXPECT_EQ(complaint_of({}), "invalid argument: function 'f' takes 1 input, got 0");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF32, {3}})}),
-            "function 'f': input 'x': expected f32[2], got f32[3]");
+            "shape: function 'f': input 'x': expected f32[2], got f32[3]");
   EXPECT_EQ(complaint_of({Tensor::zeros({Dtype::kF64, {2}})}),
-            "function 'f': input 'x': expected f32[2], got f64[2]");
+            "dtype: function 'f': input 'x': expected f32[2], got f64[2]");
 }
 
 }  // namespace

@@ -615,12 +615,14 @@ TEST(Quantize, FitsAFunctionToParametersThatAreNarrow) {
                              return std::vector<Value>{linear(in[1], in[0]), sum(in[0])};
                            });
   const auto refused = [&](ErrorCode code, const Function& function, const Params& params) {
-    error_of(code, [&] { with_narrow_params(function, params); });
+    return error_of(code, [&] { with_narrow_params(function, params); });
   };
-  refused(ErrorCode::kInvalidArgument, f, {{"w", Tensor::zeros({Dtype::kBf16, {3, 4}})}});
+  EXPECT_EQ(refused(ErrorCode::kInvalidArgument, f, {{"w", Tensor::zeros({Dtype::kBf16, {3, 4}})}}),
+            "quantize of 'f': 'w' is bf16[3, 4], and ops other than matrix products read it");
   const Function g = layer(Dtype::kF32, 1, 4, 3);
   refused(ErrorCode::kNotFound, g, {{"weight", Tensor::zeros({Dtype::kI8, {3, 4}})}});
-  refused(ErrorCode::kShape, g, {{"weight", Tensor::zeros({Dtype::kBf16, {4, 3}})}});
+  EXPECT_EQ(refused(ErrorCode::kShape, g, {{"weight", Tensor::zeros({Dtype::kBf16, {4, 3}})}}),
+            "quantize of 'layer': 'weight' is bf16[4, 3], expected the shape [3, 4]");
 }
 
 // matmul x w reads its weight transposed.

@@ -144,6 +144,20 @@ TEST(Simplify, FindsWhatIsHadForLess) {
          return Out{minimum(in[0], number_like(in[0], std::numeric_limits<double>::infinity()))};
        },
        0},
+      {"max(x, -inf)",
+       [](In in) {
+         return Out{maximum(in[0], number_like(in[0], -std::numeric_limits<double>::infinity()))};
+       },
+       0},
+      {"c and true",
+       [](In in) {
+         const Value c = in[0] < in[1];
+         return Out{
+             logical_and(c, broadcast(constant(c.builder(), Tensor::scalar(true)), c.shape()))};
+       },
+       1},
+      {"n * 1 of 64 bits", [](In in) { return Out{cast(in[0], Dtype::kI64) * 1.0}; }, 1},
+      {"d * 1 of 64 bits", [](In in) { return Out{cast(in[0], Dtype::kF64) * 1.0}; }, 1},
       {"select(c, x, x)", [](In in) { return Out{select(in[0] < in[1], in[1] * 1.0, in[1])}; }, 0},
       {"select(true, x, y)",
        [](In in) {
@@ -230,6 +244,24 @@ TEST(Simplify, FindsWhatIsHadForLess) {
        },
        1},
       // and what must stay
+      {"max(x, inf)",
+       [](In in) {
+         return Out{maximum(in[0], number_like(in[0], std::numeric_limits<double>::infinity()))};
+       },
+       3},
+      {"c and false",
+       [](In in) {
+         const Value c = in[0] < in[1];
+         return Out{
+             logical_and(c, broadcast(constant(c.builder(), Tensor::scalar(false)), c.shape()))};
+       },
+       4},
+      {"min(n, lowest) of 64 bits",
+       [](In in) {
+         const Value n = cast(in[0], Dtype::kI64);
+         return Out{minimum(n, number_like(n, -0x1p63))};
+       },
+       4},
       {"x + 0", [](In in) { return Out{in[0] + 0.0}; }, 3},
       {"x - -0", [](In in) { return Out{in[0] - -0.0}; }, 3},
       {"0 - x", [](In in) { return Out{0.0 - in[0]}; }, 3},

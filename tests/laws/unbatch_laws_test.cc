@@ -249,6 +249,11 @@ TEST(Unbatch, ProvesWhatKeepsExamplesApart) {
          const Value best = argmax(x, 2);  // [5, 4]
          return gather(x, best, 1);
        }},
+      {"a barrier of an example and a weight",
+       [](Value x, Value w) {
+         const std::vector<Value> both = barrier(std::vector<Value>{x, w});
+         return linear(both[0], both[1]);
+       }},
       {"one result", [](Value x, Value) {
          return sum(reshape(x, {kN, 24}), 1);
        }}};
@@ -304,6 +309,10 @@ TEST(Unbatch, RefusesWhatMixesExamplesAndNamesIt) {
       {"pad",
        [](Value x, Value) {
          return pad(x, {0, 0, 0}, {kN, 0, 0}, {0, 0, 0});
+       }},
+      {"pad",
+       [](Value x, Value) {
+         return pad(x, {0, 0, 0}, {0, 0, 0}, {kN, 0, 0});
        }},
       {"gather", [](Value x, Value) { return gather(x, iota(x.builder(), kN), 0); }},
       // Each example chooses a row of all of them.
@@ -385,6 +394,7 @@ TEST(Unbatch, SaysWhatDoesNotFit) {
     try {
       unbatch(f, axes, size);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return e.what();
     }
     return "";

@@ -95,6 +95,7 @@ TEST(Activations, AreFoundByNameAndFunction) {
     mlp({2, 3, 1}, [](Value x) { return x; });
     FAIL();
   } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kNotFound);
     EXPECT_NE(std::string_view(e.what()).find("nn::sequential"), std::string_view::npos);
   }
 }

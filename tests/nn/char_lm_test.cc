@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 
 #include "limpid/limpid.h"
@@ -62,6 +63,7 @@ TEST(CharLm, IsWrittenDownAndReadBack) {
     try {
       CharLm::from_config(text);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return std::string(e.what());
     }
     return std::string();
@@ -81,6 +83,7 @@ TEST(CharLm, RefusesTextsOfAnotherLength) {
       logits_of(ids);
       ADD_FAILURE() << to_string(ids);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kShape);
       EXPECT_EQ(std::string(e.what()),
                 "charlm: expected tokens [..., 3], got " + to_string(Type{Dtype::kI32, ids}));
     }
@@ -95,12 +98,22 @@ TEST(CharLm, RefusesSizesThatDoNotFit) {
     EXPECT_THROW(net.init(Key(0)), Error);
     EXPECT_THROW(net.function(), Error);
   }
-  try {
-    CharLm{5, 3, 2, Mlp{{7, 4}}}.function();
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "charlm: the layers are 7-4, expected 3 embeddings of 2 to 5");
-  }
+  const CharLm net{5, 3, 2, Mlp{{7, 4}}};
+  const std::function<void()> uses[] = {
+      [&] { net.function(); }, [&] { net.init(Key(0)); },
+      [&] {
+        trace("f", {{"ids", {Dtype::kI32, {3}}}},
+              [&](std::span<const Value> in) { return std::vector<Value>{net({}, in[0])}; });
+      }};
+  for (const auto& use : uses) try {
+      use();
+      ADD_FAILURE() << "use " << &use - uses;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
+      EXPECT_STREQ(e.what(), "charlm: the layers are 7-4, expected 3 embeddings of 2 to 5");
+    }
+  // Of one token, from one token, in one dimension.
+  EXPECT_NO_THROW((CharLm{1, 1, 1, Mlp{{1, 1}}}.function()));
 }
 
 }  // namespace

@@ -148,6 +148,13 @@ TEST(Generation, DrawsFromATokenizersTokensAlone) {
   EXPECT_EQ(ids, expected({1}, 8, options, 30));
 }
 
+TEST(Generation, TakesTheModelsVocabularyToo) {
+  LanguageModel m = model();
+  const Generation generation(m, Ids{1}, {.vocabulary = m.vocabulary()});
+  m.step();
+  EXPECT_EQ(generation.logits().size(), 11U);
+}
+
 TEST(Generation, DrawsByKeyZeroUnlessItIsGivenAnother) {
   LanguageModel m = model();
   Generation generation(m, Ids{1}, {});
@@ -160,6 +167,7 @@ TEST(Generation, RefusesWhatDoesNotFit) {
     try {
       Generation(m, prompt, options);
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return std::string(e.what());
     }
     return std::string();

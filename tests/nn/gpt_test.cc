@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <string>
@@ -272,6 +273,7 @@ TEST(Gpt, RefusesSizesThatDoNotFit) {
         compile(net)(net.init(Key(0)), Tensor::zeros({Dtype::kI32, ids}));
         ADD_FAILURE() << to_string(ids);
       } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::kShape);
         EXPECT_EQ(std::string(e.what()),
                   "gpt: expected tokens [..., length] with a length of 1 to 9, got " +
                       to_string(Type{Dtype::kI32, ids}));
@@ -313,7 +315,21 @@ TEST(Gpt, SaysWhatDoesNotFit) {
         .rotary_scaling = RotaryScaling{.factor = 0.5, .low = 2, .high = 3, .context = 7}},
        "rotary: expected a scaling factor of at least 1, frequency factors with low < high and a "
        "context of at least 1, got 0.5, 2 and 3, and 7"}};
-  for (const auto& [net, message] : nets) EXPECT_EQ(message_of([&] { net.check(); }), message);
+  for (const auto& refused : nets) {
+    const Gpt& net = refused.first;
+    const std::function<void()> uses[] = {
+        [&] { net.check(); },
+        [&] { net.init(Key(0)); },
+        [&] { net.parameters(); },
+        [&] { net.function(); },
+        [&] { net.cached_function({}); },
+        [&] {
+          trace("f", {{"ids", {Dtype::kI32, {1}}}},
+                [&](std::span<const Value> in) { return std::vector<Value>{net({}, in[0])}; });
+        }};
+    for (const auto& use : uses)
+      EXPECT_EQ(message_of(use), refused.second) << "use " << &use - uses;
+  }
   EXPECT_EQ(message_of([] {
               small_nets()[0].cached_function({.sequences = 2, .length = 0, .capacity = 5});
             }),
@@ -354,6 +370,8 @@ TEST(Rotary, FrequenciesAreThePowersOfTheBase) {
   EXPECT_THROW(rotary_frequencies(0, 10000), Error);
   const RotaryScaling scaling;
   rotary_frequencies(4, 10000, scaling);
+  const RotaryScaling least{.factor = 1, .low = 0, .high = 1, .context = 1};
+  EXPECT_EQ(rotary_frequencies(4, 10000, least), rotary_frequencies(4, 10000));
   for (const RotaryScaling& wrong :
        {RotaryScaling{.factor = 0.5}, RotaryScaling{.low = -1}, RotaryScaling{.low = 4, .high = 4},
         RotaryScaling{.context = 0}})

@@ -120,6 +120,15 @@ TEST(Init, OrthogonalIsOrthogonal) {
   }
 }
 
+// One of more dimensions is a matrix of its first one and the rest.
+TEST(Init, OrthogonalTakesAKernelForARow) {
+  for (const auto& [kernels, matrix] :
+       {std::pair{Shape{4, 2, 3}, Shape{4, 6}}, {Shape{9, 2, 1, 2}, Shape{9, 4}}})
+    EXPECT_TRUE(
+        orthogonal()(Key(1), kernels).reshape(matrix).same_bits(orthogonal()(Key(1), matrix)))
+        << to_string(kernels);
+}
+
 TEST(Init, OrthogonalMayBeOfNothing) {
   for (const Shape& shape : {Shape{0, 5}, Shape{5, 0}})
     EXPECT_EQ(orthogonal()(Key(1), shape).shape(), shape);
@@ -219,6 +228,7 @@ TEST(Mlp, ConfigurationReadsBack) {
       ADD_FAILURE() << broken;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::kParse) << broken;
+      EXPECT_EQ(std::string(e.what()).find("mlp: configuration: "), 0U) << e.what();
     }
 }
 

@@ -18,6 +18,7 @@
 #include "limpid/nn/feed_forward.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/init.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
 #include "limpid/nn/perceptron.h"
@@ -76,6 +77,7 @@ TEST(Sequential, NoNameComesTwice) {
     EXPECT_STREQ(
         error.what(),
         "init_all: expected layers of different names, got two with a parameter '1.weight'");
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
   }
   EXPECT_EQ(sequential(named("1", relu), Linear{8, 2}).init(Key(0)).names(),
             (Names{"1.weight", "1.bias"}));
@@ -285,6 +287,22 @@ TEST(Mlp, TrainingDropsOutWhateverTheNorm) {
   }
 }
 
+// What a loop feeds back stays what it was where no norm changes it.
+TEST(Mlp, TrainingGivesBackTheStateThatItDoesNotUse) {
+  const Mlp net = mlp({3, 2}, relu);
+  const Params params = net.init(Key(2));
+  std::vector<Input> inputs = inputs_of(params);
+  inputs.push_back({"x", {Dtype::kF32, {3}}});
+  inputs.push_back({"key", {Dtype::kI64, {}}});
+  trace("f", inputs, [&](std::span<const Value> in) {
+    const Args state{{"epoch", in[0]}};
+    const Mlp::Training t = net.training(args_of(params, in), state, in[in.size() - 2], in.back());
+    EXPECT_EQ(t.state.names(), Names{"epoch"});
+    EXPECT_TRUE(t.state.at("epoch").same_as(in[0]));
+    return std::vector<Value>{t.logits};
+  });
+}
+
 // With momentum 0.1, a tenth of the way from 0 to the mean of the batch.
 TEST(Mlp, TrainingMovesTheRunningStatistics) {
   Mlp net = mlp({1, 2, 1}, relu);
@@ -377,6 +395,32 @@ TEST(Norms, DivideByTheRootOfTheVarianceAndEps) {
   EXPECT_EQ(got[3].values<float>()[0], 0.75f + 2 * 0.25f);  // the variance of a sample, 2
 }
 
+TEST(Norms, BeginWithTheNumbersOfPyTorch) {
+  const std::vector<Input> inputs{{"x", {Dtype::kF32, {3, 4}}}, {"p", {Dtype::kF32, {4}}}};
+  const Function shorter = trace("f", inputs, [](std::span<const Value> in) {
+    const Args all{
+        {"weight", in[1]}, {"bias", in[1]}, {"running_mean", in[1]}, {"running_var", in[1]}};
+    const BatchNorm::Result batch = BatchNorm{4}(all, all, in[0]);
+    return std::vector<Value>{LayerNorm{4}(all, in[0]),
+                              RmsNorm{4}(all, in[0]),
+                              GroupNorm{2, 4}(all, in[0]),
+                              BatchNorm{4}.inference(all, all, in[0]),
+                              batch.y,
+                              batch.state.at("running_var")};
+  });
+  const Function longer = trace("f", inputs, [](std::span<const Value> in) {
+    const Value &x = in[0], &p = in[1];
+    const BatchNormResult batch = batch_norm(x, p, p, p, p, 0.1, 1e-5);
+    return std::vector<Value>{layer_norm(x, p, p, 1e-5),
+                              rms_norm(x, p, 1e-5),
+                              group_norm(x, 2, p, p, 1e-5),
+                              batch_norm_inference(x, p, p, p, p, 1e-5),
+                              batch.y,
+                              batch.running_var};
+  });
+  EXPECT_EQ(simplify(shorter), simplify(longer));
+}
+
 // The running variance would be divided by zero and stay invalid.
 TEST(BatchNorm, RefusesOneElementAChannel) {
   const auto train = [](const Shape& x) {
@@ -421,6 +465,40 @@ TEST(FeedForward, CountsParameters) {
   // Dropout needs a key.
   const FeedForward dropping{6, 24, relu, 0.5};
   EXPECT_FALSE(run(dropping, ones({6})).same_bits(run(dropping, ones({6}), Key(1))));
+}
+
+// Of one hidden element, all outputs are dropped or none; those that are left are doubled.
+TEST(FeedForward, DropsHiddenElements) {
+  const FeedForward layer{16, 1, limpid::tanh, 0.5};
+  const Tensor kept = run(layer, ones({16}));
+  int dropped = 0;
+  for (std::uint64_t key = 0; key < 16; ++key) {
+    const Tensor y = run(layer, ones({16}), Key(key));
+    const auto v = y.values<float>();
+    const float factor = v[0] == 0 ? 0.0f : 2.0f;
+    dropped += v[0] == 0;
+    for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(v[i], factor * kept.values<float>()[i]) << i;
+  }
+  EXPECT_TRUE(dropped > 0 && dropped < 16) << dropped;
+}
+
+// The first values of layers of which only sizes are given, by their spread.
+TEST(Init, LayersBeginAsTheirPapersHaveIt) {
+  const auto spread = [](const Params& params, const char* name) {
+    double squares = 0;
+    for (const float v : params.at(name).values<float>()) squares += static_cast<double>(v * v);
+    return std::sqrt(squares / static_cast<double>(params.at(name).elements()));
+  };
+  const auto expect = [&](const auto& layer, const char* name, double std) {
+    EXPECT_NEAR(spread(layer.init(Key(1)), name), std, 0.05 * std) << name;
+  };
+  expect(Linear{128, 64}, "weight", std::sqrt(2.0 / 128));
+  expect(Embedding{64, 128}, "weight", 1);
+  expect(FeedForward{64, 128}, "linear1.weight", std::sqrt(2.0 / (64 + 128)));
+  expect(GatedFeedForward{64, 128}, "gate_proj.weight", 0.02);
+  expect(MultiHeadAttention{.features = 64}, "in_proj_weight", std::sqrt(2.0 / (3 * 64 + 64)));
+  expect(MultiHeadAttention{.features = 64}, "out_proj.weight", std::sqrt(2.0 / (64 + 64)));
+  expect(mlp({128, 64, 1}, relu), "layers.0.weight", std::sqrt(2.0 / 128));
 }
 
 TEST(MultiHeadAttention, SharesKeysBetweenHeads) {
@@ -488,6 +566,7 @@ TEST(MultiHeadAttention, RefusesNoHeadsAndNoSequence) {
     function_of(MultiHeadAttention{.features = 8, .heads = 2}, {Dtype::kF32, {8}});
     FAIL();
   } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kShape);
     EXPECT_STREQ(e.what(), "attention: expected an input [..., length, 8], got f32[8]");
   }
 }
@@ -620,7 +699,7 @@ std::string complaint_of(const std::function<void()>& use) {
   try {
     use();
   } catch (const Error& e) {
-    return e.what();
+    return std::string(name(e.code())) + ": " + e.what();
   }
   return "";
 }
@@ -628,44 +707,57 @@ std::string complaint_of(const std::function<void()>& use) {
 // Whoever is refused learns from one line what came and what was expected.
 TEST(Messages, OfLayers) {
   EXPECT_EQ(complaint_of([] { mlp({3}, relu).init(Key(0)); }),
-            "mlp: expected at least 2 sizes (in and out), got 1");
-  EXPECT_EQ(complaint_of([] { mlp({3, 0}, relu).init(Key(0)); }), "mlp: size 0 is below 1");
+            "invalid argument: mlp: expected at least 2 sizes (in and out), got 1");
+  EXPECT_EQ(complaint_of([] {
+              mlp({3, 0}, relu).init(Key(0));
+            }),
+            "invalid argument: mlp: size 0 is below 1");
   EXPECT_EQ(complaint_of([] { lecun_normal()(Key(0), {64}); }),
-            "init: expected a weight (out, in, ...), got [64]");
-  EXPECT_EQ(
-      complaint_of(
-          [] { MultiHeadAttention{.features = 9, .heads = 3, .kv_heads = 2}.init(Key(0)); }),
-      "attention: expected heads that divide the features and key/value heads that divide the "
-      "heads, got 9 features, 3 heads and 2 key/value heads");
+            "shape: init: expected a weight (out, in, ...), got [64]");
+  EXPECT_EQ(complaint_of(
+                [] { MultiHeadAttention{.features = 9, .heads = 3, .kv_heads = 2}.init(Key(0)); }),
+            "invalid argument: attention: expected heads that divide the features and key/value "
+            "heads that divide the heads, got 9 features, 3 heads and 2 key/value heads");
   EXPECT_EQ(complaint_of([] {
               CharLm{5, 0, 2, Mlp{{6, 5}}}.init(Key(0));
             }),
-            "charlm: size 0 is below 1");
+            "invalid argument: charlm: size 0 is below 1");
   EXPECT_EQ(complaint_of([] {
               CharLm{5, 3, 2, Mlp{.sizes = {6, 4, 5}, .norm = MlpNorm::kBatch}}.init(Key(0));
             }),
-            "charlm: batch norm is not supported");
+            "invalid argument: charlm: batch norm is not supported");
+  EXPECT_EQ(
+      complaint_of([] {
+        train_perceptron({2}, Tensor::zeros({Dtype::kF32, {4, 3}}),
+                         Tensor::zeros({Dtype::kF32, {5}}), 1);
+      }),
+      "shape: train_perceptron: examples are f32[4, 3], targets f32[5]; expected [n, 2] and [n]");
+}
+
+TEST(Messages, OfWindows) {
   EXPECT_EQ(complaint_of([] {
-              train_perceptron({2}, Tensor::zeros({Dtype::kF32, {4, 3}}),
-                               Tensor::zeros({Dtype::kF32, {5}}), 1);
+              std::vector<std::int32_t> window(2);
+              fill_window({}, window);
             }),
-            "train_perceptron: examples are f32[4, 3], targets f32[5]; expected [n, 2] and [n]");
+            "invalid argument: fill_window: expected at least one token, got none");
 }
 
 // The error for an unknown name lists the known ones.
 TEST(Messages, OfNames) {
   EXPECT_EQ(complaint_of([] { mlp_norm_from_name("no"); }),
-            "no entry 'no'; there are: none, layer, rms, batch");
-  EXPECT_EQ(complaint_of([] { gpt_norm_from_name("no"); }), "no entry 'no'; there are: layer, rms");
+            "not found: no entry 'no'; there are: none, layer, rms, batch");
+  EXPECT_EQ(complaint_of([] { gpt_norm_from_name("no"); }),
+            "not found: no entry 'no'; there are: layer, rms");
   EXPECT_EQ(complaint_of([] { gpt_feed_forward_from_name("no"); }),
-            "no entry 'no'; there are: gelu, gelu_tanh, swiglu");
+            "not found: no entry 'no'; there are: gelu, gelu_tanh, swiglu");
   EXPECT_EQ(complaint_of([] { gpt_positions_from_name("no"); }),
-            "no entry 'no'; there are: learned, rotary");
+            "not found: no entry 'no'; there are: learned, rotary");
   EXPECT_EQ(complaint_of([] { init_from_name("no", 1); }),
-            "no entry 'no'; there are: he, he-uniform, xavier, xavier-uniform, lecun, "
+            "not found: no entry 'no'; there are: he, he-uniform, xavier, xavier-uniform, lecun, "
             "lecun-uniform, orthogonal, normal, truncated-normal, zeros");
   EXPECT_EQ(complaint_of([] { activation_from_name("no"); }),
-            "no entry 'no'; there are: relu, leaky_relu, elu, selu, gelu, gelu_tanh, silu, mish, "
+            "not found: no entry 'no'; there are: relu, leaky_relu, elu, selu, gelu, gelu_tanh, "
+            "silu, mish, "
             "softplus, hard_swish, tanh, sigmoid, ...");
 }
 

@@ -73,6 +73,13 @@ TEST(Sampling, IsAFunctionOfItsKey) {
   EXPECT_EQ(draws, (std::vector<std::int32_t>{1, 2, 3, 2, 1, 2, 1, 0}));
 }
 
+// A number at the border of two tokens is the second one's.
+TEST(Sampling, GivesTheBorderToTheTokenBehindIt) {
+  const Key half(515'707);
+  ASSERT_EQ(half.uniform(0), 0.5f);
+  EXPECT_EQ(sample(std::vector<float>{0, 0}, {}, half), 1);
+}
+
 // The order and the weights by their definition, one by one.
 TEST(Sampling, OrdersAndWeighsManyTokens) {
   for (const std::size_t count : {1, 2, 27, 300, 50'257}) {
@@ -110,6 +117,7 @@ TEST(Sampling, RefusesWhatIsNoChoice) {
     try {
       sample(logits, sampling, Key(0));
     } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       return std::string(e.what());
     }
     return std::string();

@@ -125,6 +125,7 @@ TEST(Gates, OfHalvesHaveTheValueFirst) {
 TEST(Activations, RefuseWhatMakesNoSense) {
   EXPECT_THROW(at({1}, [](Value x) { return elu(x, 0); }), Error);
   EXPECT_THROW(at({1}, [](Value x) { return elu(x, -1); }), Error);
+  EXPECT_EQ(at({1, 3}, [](Value x) { return clamp(x, 2, 2); }), (std::vector<float>{2, 2}));
   EXPECT_THROW(at({1}, [](Value x) { return clamp(x, 1, 0); }), Error);
   EXPECT_THROW(at({1}, [](Value x) { return clamp(x, std::nan(""), 0); }), Error);
   EXPECT_THROW(at({1, 2, 3}, [](Value x) { return prelu(x, slice(x, 0, 0, 2)); }), Error);

@@ -91,25 +91,34 @@ TEST(CrossEntropy, SmoothedToTheFullIsThatOfAllClassesAlike) {
 }
 
 TEST(CrossEntropy, RefusesClassWeightsOfAnotherShape) {
-  const auto complaint = [](const Type& type) -> std::string {
-    try {
-      trace("f", {{"x", {Dtype::kF32, {2, 3}}}, {"y", {Dtype::kI32, {2}}}, {"w", type}},
-            [](std::span<const Value> in) {
-              return std::vector<Value>{cross_entropy(in[0], in[1], {.class_weights = in[2]}),
-                                        nll_loss(in[0], in[1], {.class_weights = in[2]})};
-            });
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(complaint({Dtype::kF32, {3}}), "");
-  EXPECT_EQ(complaint({Dtype::kF32, {1}}),
-            "cross_entropy: class weights: expected f32[3], got f32[1]");
-  EXPECT_EQ(complaint({Dtype::kF32, {}}),
-            "cross_entropy: class weights: expected f32[3], got f32[]");
-  EXPECT_EQ(complaint({Dtype::kF64, {3}}),
-            "cross_entropy: class weights: expected f32[3], got f64[3]");
+  const Code losses[] = {
+      [](std::span<const Value> in) {
+        return cross_entropy(in[0], in[1], {.class_weights = in[2]});
+      },
+      [](std::span<const Value> in) {
+        return cross_entropy(in[0], in[0], {.class_weights = in[2]});  // of probabilities
+      },
+      [](std::span<const Value> in) { return nll_loss(in[0], in[1], {.class_weights = in[2]}); }};
+  for (const Code& loss : losses) {
+    const std::string name = &loss == &losses[2] ? "nll_loss" : "cross_entropy";
+    const auto complaint = [&](const Type& type, ErrorCode code) -> std::string {
+      try {
+        trace("f", {{"x", {Dtype::kF32, {2, 3}}}, {"y", {Dtype::kI32, {2}}}, {"w", type}},
+              [&](std::span<const Value> in) { return std::vector<Value>{loss(in)}; });
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), code) << e.what();
+        return e.what();
+      }
+      return "";
+    };
+    EXPECT_EQ(complaint({Dtype::kF32, {3}}, ErrorCode::kShape), "");
+    EXPECT_EQ(complaint({Dtype::kF32, {1}}, ErrorCode::kShape),
+              name + ": class weights: expected f32[3], got f32[1]");
+    EXPECT_EQ(complaint({Dtype::kF32, {}}, ErrorCode::kShape),
+              name + ": class weights: expected f32[3], got f32[]");
+    EXPECT_EQ(complaint({Dtype::kF64, {3}}, ErrorCode::kDtype),
+              name + ": class weights: expected f32[3], got f64[3]");
+  }
 }
 
 TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {

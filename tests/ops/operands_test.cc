@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,86 @@ TEST(Operands, AreNoneOfConstantsAlone) {
   for (const Op* op : all_ops())
     if (op->min_inputs == 0) without.push_back(op->name);
   EXPECT_EQ(without, (std::vector<std::string_view>{"constant", "iota"}));
+}
+
+// The dtypes with which a call of an op is traced, where all operands of one dtype take another.
+std::string dtypes_of(const Op& op, const Example& example,
+                      const std::vector<std::size_t>& changed) {
+  constexpr Dtype kAll[] = {kF32, kF64,       Dtype::kBf16, Dtype::kF16, kI32,
+                            kI64, Dtype::kI8, Dtype::kU8,   kBool};
+  std::string taken;
+  for (const Dtype dtype : kAll) {
+    Builder b("f");
+    std::vector<Value> in;
+    for (std::size_t i = 0; i < example.inputs.size(); ++i) {
+      const bool other = std::find(changed.begin(), changed.end(), i) != changed.end();
+      const Type& type = example.inputs[i];
+      in.push_back(b.input("x" + std::to_string(i), {other ? dtype : type.dtype, type.shape}));
+    }
+    try {
+      b.call(op, in, example.attributes);
+      taken += (taken.empty() ? "" : " ") + std::string(name(dtype));
+    } catch (const Error&) {
+    }
+  }
+  return taken;
+}
+
+// Arithmetic reads the elements of an operand as of the dtype that it expects. Those of a group of
+// operands change together; then each alone, where that may be anything else.
+TEST(Operands, HaveTheDtypesThatTheirOpsCompute) {
+  constexpr std::pair<std::string_view, std::string_view> kExpected[] = {
+      {"bool", "logical_and logical_or logical_not"},
+      {"bool; f32 f64 bf16 f16 i32 i64 i8 u8 bool", "select"},
+      {"f32 f64",
+       "exp log tanh erf sigmoid ndtr sqrt log1p expm1 sin cos rsqrt power floor ceil round "
+       "truncate sign tan asin acos atan sinh cosh asinh acosh atanh relu leaky_relu prelu elu "
+       "selu gelu gelu_gradient gelu_tanh silu swish mish softplus clamp hard_sigmoid hard_swish "
+       "step glu swiglu geglu layer_norm layer_norm_gradient rms_norm rms_norm_gradient group_norm "
+       "batch_norm batch_norm_inference softmax log_softmax log_sum_exp "
+       "scaled_dot_product_attention rotary_embedding soft_cross_entropy binary_cross_entropy "
+       "kl_divergence squared_error absolute_error huber smooth_l1 hinge info_nce triplet_margin "
+       "adam_update pad"},
+      {"f32 f64 bf16 f16 i32 i64 i8 u8 bool",
+       "cast reshape broadcast transpose slice concatenate barrier"},
+      {"f32 f64 bf16 f16 i32 i64 i8 u8 bool; i32", "update_rows"},
+      {"f32 f64 bf16 f16 i32 i64 i8 u8 bool; i32 i64", "gather scatter"},
+      {"f32 f64 i32 i64", "sum prod max min argmax argsort cumulative_sum"},
+      {"f32 f64 i32 i64 i8 u8",
+       "add subtract multiply divide remainder maximum minimum negate abs equal not_equal less "
+       "less_equal"},
+      {"f32 f64 i32 i64; i32 i64", "scatter_multiply scatter_maximum scatter_minimum"},
+      {"f32 f64 i8, 1: f32 bf16", "matmul"},
+      {"f32 f64, 1: f32 bf16", "linear"},
+      {"f32 f64; bool", "cosine_embedding"},
+      {"f32 f64; i32", "softmax_cross_entropy cached_attention negative_log_likelihood"},
+      {"f32; i64", "dropout"},
+      {"f32; i8", "quantized_linear"},
+      {"i32", "shift_right"},
+      {"i32 i64; f32 f64 i32 i64", "scatter_add"},
+      {"i64", "random_bits fold_in uniform normal"}};
+  for (const auto& [expected, ops] : kExpected)
+    for (std::size_t at = 0; at < ops.size();) {
+      const std::size_t end = std::min(ops.find(' ', at), ops.size());
+      const Op* const op = find_op(ops.substr(at, end - at));
+      at = end + 1;
+      ASSERT_TRUE(op) << ops.substr(0, end);
+      const Example example = op->examples().front();
+      std::string taken;
+      std::set<Dtype> seen;
+      for (const Type& first : example.inputs) {
+        if (!seen.insert(first.dtype).second) continue;
+        std::vector<std::size_t> group;
+        for (std::size_t i = 0; i < example.inputs.size(); ++i)
+          if (example.inputs[i].dtype == first.dtype) group.push_back(i);
+        taken += (taken.empty() ? "" : "; ") + dtypes_of(*op, example, group);
+        if (group.size() == 1) continue;
+        for (const std::size_t i : group)
+          if (const std::string alone = dtypes_of(*op, example, {i}); alone != name(first.dtype))
+            taken += ", " + std::to_string(i) + ": " + alone;
+      }
+      EXPECT_EQ(taken, expected) << op->name;
+    }
 }
 
 TEST(Operands, OfReductionsAreNumbers) {
@@ -363,6 +444,8 @@ TEST(Operands, OfPaddings) {
   padded(kF32, 0.5);
   padded(kI32, -7);
   for (const Dtype dtype : {kI32, kI64})
+    for (const double with : {-0x1p31, 0x1p31 - 1}) padded(dtype, with);
+  for (const Dtype dtype : {kI32, kI64})
     for (const double with : {0.5, 0x1p31, -0x1p31 - 1}) EXPECT_THROW(padded(dtype, with), Error);
 }
 
@@ -382,6 +465,11 @@ TEST(Operands, OfNormsByChannel) {
       trace("f", {{"x", {kF32, {2, 4, 3}}}, {"p", channel}},
             [](auto in) { return std::vector<Value>{group_norm(in[0], 0, in[1], in[1])}; }),
       Error);
+  // A group of each channel, and an eps of 0.
+  trace("f", {{"x", {kF32, {2, 4, 3}}}, {"p", channel}}, [](auto in) {
+    return std::vector<Value>{group_norm(in[0], 4, in[1], in[1], 0), layer_norm(in[0], {}, {}, 0),
+                              batch_norm(in[0], in[1], in[1], in[1], in[1], 0.1, 0).y};
+  });
   for (const double eps : {-1e-5, std::nan("")}) {
     EXPECT_THROW(expect_refused(op::batch_norm, {{"eps", eps}, {"momentum", 0.1}},
                                 {{kF32, {2, 4, 1}}, channel, channel, channel, channel}, {}),
@@ -445,6 +533,94 @@ TEST(Operands, OfConstants) {
   EXPECT_EQ(iota(b, std::int64_t{1} << 31).shape(), (Shape{std::int64_t{1} << 31}));
   for (const std::int64_t size : {std::int64_t{-1}, (std::int64_t{1} << 31) + 1})
     EXPECT_THROW(iota(b, size), Error) << size;
+}
+
+// ---- what nobody says
+
+// The numbers of the papers and of PyTorch.
+TEST(Defaults, AreWhatTheyWere) {
+  const auto function = [](const std::function<std::vector<Value>(std::span<const Value>)>& code) {
+    return trace("f",
+                 {{"x", {kF32, {4, 2}}},
+                  {"y", {kF32, {4, 2}}},
+                  {"z", {kF32, {4, 2}}},
+                  {"same", {kBool, {4}}},
+                  {"each", {kF32, {2}}}},
+                 code);
+  };
+  const auto batch_norms = [](const auto& x, const auto&... numbers) {
+    const BatchNormResult r = batch_norm(x[0], x[4], x[4], x[4], x[4], numbers...);
+    return std::vector<Value>{r.y, r.running_mean, r.running_var};
+  };
+  using X = std::span<const Value>;
+  const Reduction mean = Reduction::kMean;
+  const Function shorter = function([&](X x) {
+    std::vector<Value> all{leaky_relu(x[0]),
+                           elu(x[0]),
+                           huber_loss(x[0], x[1]),
+                           smooth_l1_loss(x[0], x[1]),
+                           info_nce_loss(x[0], x[1]),
+                           triplet_margin_loss(x[0], x[1], x[2]),
+                           cosine_embedding_loss(x[0], x[1], x[3]),
+                           binary_cross_entropy(x[0], x[1]),
+                           multi_label_loss(x[0], x[1]),
+                           kl_divergence(x[0], x[1]),
+                           hinge_loss(x[0], x[1]),
+                           mse_loss(x[0], x[1]),
+                           mae_loss(x[0], x[1]),
+                           layer_norm(x[0], x[4], x[4]),
+                           rms_norm(x[0], x[4]),
+                           group_norm(x[0], 2, x[4], x[4]),
+                           batch_norm_inference(x[0], x[4], x[4], x[4], x[4]),
+                           rotary_embedding(x[0], slice(x[0], 1, 0, 1), slice(x[0], 1, 1, 2)),
+                           scaled_dot_product_attention(x[0], x[1], x[2]),
+                           cumulative_sum(x[0], 0),
+                           softmax(x[0]),
+                           log_softmax(x[0]),
+                           log_sum_exp(x[0]),
+                           argsort(x[0]),
+                           top_k(x[0], 1).values,
+                           matmul(x[0], reshape(x[1], {2, 4}))};
+    for (const Value& v : batch_norms(x)) all.push_back(v);
+    return all;
+  });
+  const Function longer = function([&](X x) {
+    std::vector<Value> all{
+        leaky_relu(x[0], 0.01),
+        elu(x[0], 1),
+        huber_loss(x[0], x[1], 1, mean),
+        smooth_l1_loss(x[0], x[1], 1, mean),
+        info_nce_loss(x[0], x[1], {.temperature = 0.1, .normalize = true, .reduction = mean}),
+        triplet_margin_loss(x[0], x[1], x[2], 1, mean),
+        cosine_embedding_loss(x[0], x[1], x[3], 0, mean),
+        binary_cross_entropy(x[0], x[1], mean),
+        multi_label_loss(x[0], x[1], mean),
+        kl_divergence(x[0], x[1], mean),
+        hinge_loss(x[0], x[1], mean),
+        mse_loss(x[0], x[1], mean),
+        mae_loss(x[0], x[1], mean),
+        layer_norm(x[0], x[4], x[4], 1e-5),
+        rms_norm(x[0], x[4], 1e-5),
+        group_norm(x[0], 2, x[4], x[4], 1e-5),
+        batch_norm_inference(x[0], x[4], x[4], x[4], x[4], 1e-5),
+        rotary_embedding(x[0], slice(x[0], 1, 0, 1), slice(x[0], 1, 1, 2), false),
+        scaled_dot_product_attention(x[0], x[1], x[2],
+                                     {.causal = false, .scale = 1 / std::sqrt(2.0)}),
+        cumulative_sum(x[0], 0, {.exclusive = false, .reverse = false}),
+        softmax(x[0], 1),
+        log_softmax(x[0], 1),
+        log_sum_exp(x[0], 1),
+        argsort(x[0], 1, false),
+        top_k(x[0], 1, 1, true).values,
+        matmul(x[0], reshape(x[1], {2, 4}), false, false)};
+    for (const Value& v : batch_norms(x, 0.1, 1e-5)) all.push_back(v);
+    return all;
+  });
+  EXPECT_EQ(shorter, longer);
+  const AdamNumbers adam;
+  EXPECT_EQ(adam.beta1, 0.9);
+  EXPECT_EQ(adam.beta2, 0.999);
+  EXPECT_EQ(adam.eps, 1e-8);
 }
 
 // ---- what they say
