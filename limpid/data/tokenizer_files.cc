@@ -178,12 +178,18 @@ void check_model_of(const Json& json) {
                                  in_quotes(type_of(part(json, "normalizer")))));
 }
 
+// "a b", or ["a", "b"] as newer files have it.
 std::vector<std::string> merges_of(const Json& list) {
   std::vector<std::string> merges;
-  for (const Json& merge : list.elements())
-    merges.push_back(merge.is_array()
-                         ? fmt::format("{} {}", merge.at(0).as_string(), merge.at(1).as_string())
-                         : merge.as_string());
+  for (const Json& merge : list.elements()) {
+    if (!merge.is_array()) {
+      merges.push_back(merge.as_string());
+      continue;
+    }
+    if (merge.size() != 2)
+      bad_file(fmt::format("model.merges: expected a merge of two tokens, got {}", brief(merge)));
+    merges.push_back(fmt::format("{} {}", merge.at(0).as_string(), merge.at(1).as_string()));
+  }
   return merges;
 }
 

@@ -55,6 +55,9 @@ TEST(Arrays, OfEveryDtypeBecomeF32) {
                  {{"x", Tensor::zeros({Dtype::kBf16, shape})}, {"y", y}});
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_EQ(of(floats(Shape{1, 1}, {inf}), ints(Shape{1}, {0})).inputs.item<float>(), inf);
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  const Tensor largest = Tensor::from<double>(Shape{1, 1}, {static_cast<double>(kLargest)});
+  EXPECT_EQ(of(largest, ints(Shape{1}, {0})).inputs.item<float>(), kLargest);
 }
 
 // Of a file, which nobody changes: what is kept is the file's numbers.
@@ -128,6 +131,13 @@ TEST(Arrays, MayBringATestPartWithoutTargets) {
     EXPECT_EQ(split.test.inputs.shape(), (Shape{1, 3}));
     EXPECT_EQ(split.test.targets.type(), (Type{Dtype::kF32, Shape{1, 0}}));
   }
+  // Or have targets in the test part alone.
+  const Split split = arrays_split({{"x_train", kX},
+                                    {"x_test", floats(Shape{1, 3}, {7, 8, 9})},
+                                    {"y_test", ints(Shape{1}, {1})}},
+                                   "a.npz", {}, Targets::kIfPresent);
+  EXPECT_EQ(split.train.targets.shape(), (Shape{2, 0}));
+  EXPECT_TRUE(split.test.targets.same_bits(floats(Shape{1, 1}, {1})));
 }
 
 TEST(ArraysFault, SaysWhatIsMissing) {

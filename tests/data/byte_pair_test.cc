@@ -74,11 +74,16 @@ TEST(Words, AreThoseOfTheirPatterns) {
             (All{"I", "'ve", " 12345", " dogs", "!!", " ", " ok", "\n"}));
   EXPECT_EQ(words(kText, WordPattern::kLlama3),
             (All{"I", "'ve", " ", "123", "45", " dogs", "!!", " ", " ok", "\n"}));
+  for (const std::string end : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
+    for (const WordPattern pattern : {WordPattern::kGpt2, WordPattern::kLlama3})
+      EXPECT_EQ(words("I" + end + "x", pattern), (All{"I", end, "x"}));
   // What lies behind a text is not of it.
   EXPECT_EQ(words(std::string_view("'re").substr(0, 2), WordPattern::kGpt2), (All{"'", "r"}));
   // The long s is an s where case is ignored.
   EXPECT_EQ(words("I'\u017fo", WordPattern::kGpt2), (All{"I", "'", "\u017fo"}));
   EXPECT_EQ(words("I'\u017fo", WordPattern::kLlama3), (All{"I", "'\u017f", "o"}));
+  // A carriage return ends a line, too.
+  EXPECT_EQ(words("!\r\nx\rab", WordPattern::kLlama3), (All{"!\r\n", "x", "\r", "ab"}));
   // White space of more than one byte belongs to the line end after it.
   EXPECT_EQ(words("\u00a0\nx", WordPattern::kLlama3), (All{"\u00a0\n", "x"}));
 }
@@ -247,6 +252,9 @@ TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
   refused("merges.txt", "h e\n", "# h\nh e\n", "there is no token '#h'");  // no comment
   refused("merges.txt", "h e\n", "h \xff\n", "there is no token '\\xff'");
   refused("config.json", "507", "508", "special token 508 is outside of 508 tokens");
+  Changed files(kFixtures);
+  files.replace("config.json", "507", "508");
+  files.expect_refused("tokenizer '" + files.folder().path().string() + "': tokenizer: special");
   refused("config.json", "507", "\"x\"", "config.json': expected an integer");
 }
 
@@ -305,6 +313,11 @@ TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
   refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",
           ErrorCode::kFormat);
   refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
+  // Each merge is of two tokens.
+  for (const std::string merge : {R"(["h"])", R"(["h","e","r"])"})
+    refused(R"(["h","e"])", merge, "model.merges: expected a merge of two tokens, got " + merge,
+            ErrorCode::kFormat);
+  refused(R"(["h","e"])", R"("h e r")", "there is no token 'e r'", ErrorCode::kFormat);
 }
 
 TEST(TokenizerFiles, MaySayTheSameInOtherWays) {
@@ -317,12 +330,14 @@ TEST(TokenizerFiles, MaySayTheSameInOtherWays) {
   same(R"("!":0)", R"("<|begin_of_text|>":507,"!":0)");  // an added token, here too
 }
 
-// Of the 280,147 merges of Llama 3 each is three values.
+// Of the 280,147 merges of Llama 3 each is three values; a vocabulary has a member for each token.
 TEST(TokenizerFiles, MayHaveAMillionValues) {
   Changed files(kFixtures / "llama3");
-  std::string zeros;
+  std::string zeros, vocabulary = R"("0":0)";
   for (int i = 0; i < 1'100'000; ++i) zeros += ",0";
-  files.replace("tokenizer.json", "{", R"({"more":[0)" + zeros + "],");
+  for (std::size_t i = 1; i < kMaxTokens; ++i) vocabulary += ",\"" + std::to_string(i) + "\":0";
+  files.replace("tokenizer.json", "{",
+                R"({"more":[0)" + zeros + R"(],"most":{)" + vocabulary + "},");
   EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures / "llama3"));
 }
 

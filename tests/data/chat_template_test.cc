@@ -332,6 +332,7 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{% set loop = 1 %}", "'loop' as the name of a variable");
   unsupported("{% macro loop() %}{% endmacro %}", "'loop' as the name of a variable");
   unsupported("{% macro f() %}{{ caller() }}{% endmacro %}", "the name 'caller'");
+  unsupported("{% macro f() %}{{ varargs }}{% endmacro %}", "the name 'varargs'");
   unsupported("{% macro f() %}{% macro g() %}{% endmacro %}{{ kwargs }}{% endmacro %}",
               "the name 'kwargs'");
   unsupported("{% macro f() %}{% endmacro %}{% set g = f %}", "'f' as a value");
@@ -403,6 +404,7 @@ TEST(ChatTemplate, ExpressionsThatItDoesNotKnowAreRefused) {
   unsupported("{{ messages[0, 1] }}", "an index of several values");
   unsupported("{{ messages[0:1, 1] }}", "an index of several values");
   unsupported("{{ [1](2) }}", "a call of something other than a name");
+  unsupported("{{ {}[1:] }}", "a slice of something other than a list or a string");
   unsupported("{% set x = 1 %}{{ -x }}", "- before something other than a number");
   unsupported("{{ messages | list[0] }}", "'[' after a filter");
   unsupported("{{ 'a' | trim.x }}", "'.' after a filter");

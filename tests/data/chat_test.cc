@@ -117,6 +117,19 @@ TEST(Chat, WhoseMarksAreNoTextsIsRefused) {
   refused(Json::array(), "expected an object, got []");
 }
 
+TEST(Chat, WhoseEndsAreNoTokensIsRefused) {
+  for (const std::int64_t end : {std::int64_t{-1}, std::int64_t{kMaxTokens}}) {
+    const Json config = {{"chat",
+                          {{"template", ""},
+                           {"marks", Json::object()},
+                           {"ends", Json::array({7, end})},
+                           {"unsupported", ""}}}};
+    expect_error(ErrorCode::kFormat, "chat.ends[1]: expected an integer from 0 to 262143", [&] {
+      Chat::of({Function(), {}, config.dump()});
+    });
+  }
+}
+
 // A template may name each of them.
 TEST(Chat, HasAllMarksOfItsFolder) {
   const testing::TemporaryFolder folder;
@@ -145,6 +158,8 @@ TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
   };
   const auto loaded = [&](const char* key) { return load_chat_config(folder.path()).at(key); };
   EXPECT_TRUE(load_chat_config(folder.path()).is_null());
+  put("tokenizer_config.json", R"({"chat_template": [{"name": "tool_use", "template": "T"}]})");
+  EXPECT_TRUE(load_chat_config(folder.path()).is_null());  // none of them is the default
   put("tokenizer_config.json",
       R"({"chat_template": [{"name": "tool_use", "template": "T"},
                             {"name": "default", "template": "D"}],
@@ -197,10 +212,12 @@ TEST(Chat, NamesTheFileThatIsBroken) {
 // As tokenizer.json is read for the tokenizer.
 TEST(Chat, ReadsATokenizerOfAMillionValues) {
   const testing::TemporaryFolder folder;
-  std::string zeros;
+  std::string zeros, vocabulary = R"("0":0)";
   for (int i = 0; i < 1'100'000; ++i) zeros += ",0";
+  for (std::size_t i = 1; i < kMaxTokens; ++i) vocabulary += ",\"" + std::to_string(i) + "\":0";
   testing::write(folder / "chat_template.jinja", testing::bytes_of("T"));
-  testing::write(folder / "tokenizer.json", testing::bytes_of(R"({"more":[0)" + zeros + "]}"));
+  testing::write(folder / "tokenizer.json",
+                 testing::bytes_of(R"({"more":[0)" + zeros + R"(],"vocab":{)" + vocabulary + "}}"));
   EXPECT_EQ(load_chat_config(folder.path()).at("unsupported"), "");
 }
 

@@ -255,6 +255,7 @@ TEST(Prompt, FitsTheModel) {
   const Model narrow_of_two = at_length(narrow(transformer()), 2);
   EXPECT_EQ(narrow_of_two.function, narrow(of_two).function);
   EXPECT_NE(narrow_of_two.function, of_two.function);
+  EXPECT_EQ(data_input(at_length(transformer(), 7)).type.shape, Shape{7});
   EXPECT_THROW(at_length(transformer(), 8), Error);
   EXPECT_THROW(prompt_input(window(), {}), Error);
   const nn::Mlp numbers = nn::mlp({3, 2}, relu);

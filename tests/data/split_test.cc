@@ -179,11 +179,17 @@ TEST(HashOfParts, IsOfEveryNumber) {
   other.test = split.test;
   other.train = text();
   EXPECT_NE(hash_of_parts(other), whole);
-  // Of the targets alone, too.
+  other = split;
+  other.validation = text();
+  EXPECT_NE(hash_of_parts(other), whole);
+  // Of the inputs or the targets alone, too.
   const Split numbers{.train = numbered(5), .validation = {}, .test = numbered(5)};
   Split relabelled = numbers;
   relabelled.test.targets = Tensor::zeros(numbers.test.targets.type());
   EXPECT_NE(hash_of_parts(relabelled), hash_of_parts(numbers));
+  Split moved = numbers;
+  moved.test.inputs = Tensor::zeros(numbers.test.inputs.type());
+  EXPECT_NE(hash_of_parts(moved), hash_of_parts(numbers));
 }
 
 }  // namespace

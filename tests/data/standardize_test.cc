@@ -114,9 +114,17 @@ TEST(Standardization, NamesTheNumberThatIsNone) {
   expect_error(ErrorCode::kInvalidArgument,  // the first column's before the first row's
                "row 1 of the training set has inf in column 0 of the inputs",
                fitting(table({2, 2}, {1, nan, inf, 2}, Task::kMultiLabel, {0, 1})));
+  expect_error(ErrorCode::kInvalidArgument,  // and the first of a column
+               "row 1 of the training set has inf in column 0 of the inputs",
+               fitting(table({3, 1}, {1, inf, nan}, Task::kMultiLabel, {0, 1, 0})));
   expect_error(ErrorCode::kInvalidArgument,
                "row 0 of the training set has inf in column 0 of the targets",
                fitting(table({2, 1}, {1, 2}, Task::kRegression, {inf, 1})));
+  Dataset price = table({2, 1}, {1, 2}, Task::kRegression, {1, nan});
+  price.feature_names = {"size"};
+  price.target_names = {"price"};
+  expect_error(ErrorCode::kInvalidArgument, "has nan in column 'price' of the targets",
+               fitting(price));
   expect_error(
       ErrorCode::kInvalidArgument, "column 0 of the inputs is outside of f32",
       fitting(table({2, 1}, {-3e38f, 3e38f}, Task::kMultiLabel, {0, 1}), Scaling::kMinMax));

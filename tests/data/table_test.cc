@@ -427,6 +427,9 @@ TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
   EXPECT_EQ(data_config_from_json(to_json(config)), config);
   for (const auto& [key, wrong] : {std::pair<const char*, Json>{"shares", Json::array({1, 2})},
                                    {"shares", Json::array({0, 1, 1})},
+                                   {"shares", Json::array({1'000'001, 1, 1})},
+                                   {"shares", Json::array({1, 1'000'001, 1})},
+                                   {"shares", Json::array({1, 1, 1'000'001})},
                                    {"seed", "-1"},
                                    {"hash", "xyz"},
                                    {"rows", -1}}) {

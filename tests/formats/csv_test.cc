@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cfenv>
 #include <clocale>
 #include <cmath>
 #include <limits>
 
 #include "limpid/core/key.h"
 #include "limpid/core/utf8.h"
+#include "tests/flush_subnormals.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -89,6 +91,7 @@ TEST(Csv, FindsItsSeparator) {
   EXPECT_EQ(names(parse("a,b\n1,x;y\n")), (Cells{"a", "b"}));
   EXPECT_EQ(names(parse("a\n1\n")), (Cells{"a"}));
   EXPECT_EQ(names(parse("\n\na;b\n1;2\n")), (Cells{"a", "b"}));
+  EXPECT_EQ(names(parse("\r\n\r\na;b\r\n1;2\r\n")), (Cells{"a", "b"}));
   EXPECT_EQ(names(parse("a;b,c;d\n1,2\n", {.separator = ','})), (Cells{"a;b", "c;d"}));
   EXPECT_EQ(cells(parse("a\tb\n\t2\n1\t\n").columns[0]), (Cells{"-", "1"}));
 }
@@ -146,6 +149,20 @@ TEST(Csv, ReadsNumbersThatAreNearlyZero) {
   EXPECT_TRUE(std::signbit(numbers[2]));
 }
 
+// A program may round upwards, or take subnormal numbers as 0.
+TEST(Csv, ReadsTheSameNumbersWhateverTheFloatModeOfTheProgram) {
+  constexpr std::string_view kText = "x\n0.1\n-0.3\n7.1e-46\n-1e-40\n3.3e37\n";
+  const std::vector<float> expected = parse(kText).columns[0].numbers;
+  for (void (*const set)() :
+       std::vector<void (*)()>{testing::flush_subnormals, [] { std::fesetround(FE_UPWARD); },
+                               [] { std::fesetround(FE_DOWNWARD); }}) {
+    set();
+    const std::vector<float> got = parse(kText).columns[0].numbers;
+    std::fesetenv(FE_DFL_ENV);
+    EXPECT_EQ(got, expected);
+  }
+}
+
 TEST(Csv, TakesNoOtherWordForANumber) {
   const Cells words{"+-1", "nan(1)", "-nan", "1e", "0x10", "1 000"};
   EXPECT_EQ(cells(parse("x\n+-1\nnan(1)\n-nan\n1e\n0x10\n1 000\n").columns[0]), words);
@@ -180,6 +197,7 @@ TEST(CsvFault, NamesLineAndColumn) {
   expect_refused("csv 'a.csv': line 3: expected 2 fields, as in line 1, got 3",
                  "a,b\n1,2\n1,2,3\n");
   expect_refused("line 5: expected 2 fields, as in line 1, got 1", "a,b\n\"x\ny\",2\n\n1\n");
+  expect_refused("line 4: expected 2 fields, as in line 3, got 1", "\n\na,b\n1\n");
   expect_refused("line 3, column 'b': 'x' is text, but '2' in line 2 is a number",
                  "a,b\n1,2\n1,x\n");
   expect_refused("line 4, column 'b': '3' is a number, but 'x' in line 2 is text",
@@ -233,6 +251,8 @@ TEST(CsvFault, RefusesWhatIsNoTable) {
   EXPECT_EQ(parse(widest).columns.size(), 65'536U);
   expect_error(ErrorCode::kUnsupported, "line 1 has more than 65536 fields",
                [&] { parse(widest + ",1"); });
+  expect_error(ErrorCode::kUnsupported, "line 1 has more than 65536 fields",
+               [&] { parse("\"two\nlines\"," + widest); });
   const testing::TemporaryFolder folder;
   testing::write(folder / "t.csv", testing::bytes_of("a\n"));
   expect_error(ErrorCode::kFormat, "/t.csv': has no rows", [&] { load_csv(folder / "t.csv"); });

@@ -329,6 +329,13 @@ TEST(LoadModel, RefusesHugeValues) {
       "function f(%x: f64[576460752303423487]) {\n"
       "  return %x\n}\n";
   expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  // The sum of these is 2^64, which an integer of 64 bits takes for 0.
+  const std::string most = "f64[576460752303423487]";
+  file.metadata[1].second =
+      fmt::format("function f(%a: {0}, %b: {0}, %c: {0}, %d: {0}, %e: f32[8]) {{\n", most) +
+      "  return %e\n}\n";
+  file.metadata.emplace_back("limpid.inputs", "5");
+  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
 }
 
 // The products of all pairs appear in no type of the function.

@@ -465,6 +465,10 @@ TEST(NpzFault, RefusesWhatIsNoArchive) {
     part[part.size() - number] = 1;
     expect_error(ErrorCode::kUnsupported, "is one of several parts", [&] { parse_archive(part); });
   }
+  std::string unlisted = file;
+  unlisted[unlisted.find("PK\1\2") + 2] = '\3';
+  expect_error(ErrorCode::kFormat, fmt::format("its directory has no entry at {}", entries.size()),
+               [&] { parse_archive(unlisted); });
   const std::string locator = "PK\6\7"s + little(0, 4) + little(0, 8) + little(1, 4);
   expect_error(ErrorCode::kFormat, "has no ZIP64 record where its locator points",
                [&] { parse_archive(std::string(file).insert(file.size() - 22, locator)); });
@@ -486,6 +490,18 @@ TEST(NpzFault, RefusesMoreArraysThanItReads) {
   records.back().offset = entries.size();
   expect_error(ErrorCode::kUnsupported, "has 16385 arrays, at most 16384 are supported",
                [&] { parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records)); });
+}
+
+// As much as 4 MB can hold, and one array more.
+TEST(NpzFault, RefusesArraysOfMoreThan4GiBTogether) {
+  const std::string most(4'161'790, 'x');
+  const std::string first = zip_entry("w.npy", most, 8);
+  ZipRecord last = good_record();
+  last.offset = first.size();
+  expect_error(ErrorCode::kUnsupported, "its arrays have more than 4294967296 bytes", [&] {
+    parse_archive(zip_archive(first + zip_entry("x.npy", kArray),
+                              {{"w.npy", 0, most.size(), 0xfffffffe, 0, 8}, last}));
+  });
 }
 
 TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {

@@ -187,6 +187,8 @@ TEST(SafetensorsFault, InTheLength) {
                [&] { parsed(with_length(100'000'001)); });
   expect_error(ErrorCode::kFormat, "length is 18446744073709551615, the limit is",
                [&] { parsed(with_length(UINT64_MAX)); });
+  expect_error(ErrorCode::kFormat, "length is 100000000, but only 8 bytes follow",
+               [&] { parsed(with_length(100'000'000)); });
   expect_error(ErrorCode::kFormat, "length is 9, but only 8 bytes follow",
                [&] { parsed(with_length(9)); });
   expect_error(ErrorCode::kFormat, "must begin with '{', got ' '", [&] { parsed(with_length(8)); });
@@ -378,6 +380,18 @@ TEST(SafetensorsFault, InABool) {
                [&] { parsed(file); });
 }
 
+// Files of other programs are no broken ones.
+TEST(SafetensorsFault, InATypeThatIsNotRead) {
+  for (const char* dtype : {"I16", "U16", "U32", "U64", "F8_E4M3", "F8_E5M2", "F8_E8M0",
+                            "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4", "C64"})
+    expect_error(
+        ErrorCode::kUnsupported, fmt::format("tensor 'a': dtype {} is not supported", dtype), [&] {
+          parsed(safetensors_file(
+              fmt::format(R"({{"a":{{"dtype":"{}","shape":[0],"data_offsets":[0,0]}}}})", dtype),
+              ""));
+        });
+}
+
 TEST(SafetensorsFault, InDepth) {
   const std::string deep(1'000'000, '[');
   expect_error(ErrorCode::kFormat, "expected an object, got a list",
@@ -451,6 +465,9 @@ TEST(SafetensorsFault, InWhatIsToBeSaved) {
                [&] { serialize_safetensors(content); });
   content.metadata = {{"k", "\x80"}};
   expect_error(ErrorCode::kInvalidArgument, "the metadata's value '\\x80' is not UTF-8",
+               [&] { serialize_safetensors(content); });
+  content.metadata = {{"\x80", "v"}};
+  expect_error(ErrorCode::kInvalidArgument, "the metadata's key '\\x80' is not UTF-8",
                [&] { serialize_safetensors(content); });
 }
 

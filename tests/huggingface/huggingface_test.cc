@@ -183,6 +183,15 @@ TEST(HuggingFace, FindsTheBaseAmongTheParametersOfTheRotation) {
   EXPECT_EQ(nn::Gpt::from_config(load_huggingface(folder.path()).config).rotary_base, 700);
 }
 
+// "type" is its older name.
+TEST(HuggingFace, TheNewerKeyOfARotationsTypeGoesBeforeTheOlderOne) {
+  Changed folder("llama");
+  folder.set("rope_scaling", Json{{"type", "llama3"}, {"rope_type", "default"}});
+  EXPECT_FALSE(nn::Gpt::from_config(load_huggingface(folder.path()).config).rotary_scaling);
+  folder.set("rope_scaling", Json{{"type", "llama3"}});
+  EXPECT_TRUE(nn::Gpt::from_config(load_huggingface(folder.path()).config).rotary_scaling);
+}
+
 // Numbers that are not the usual ones, under both of their keys, and written again.
 TEST(HuggingFace, ScalesTheRotation) {
   const Json scaling{{"rope_type", "llama3"},

@@ -76,6 +76,19 @@ TEST(ExampleModel, KnowsTheDimensionsItIsGiven) {
   }
 }
 
+TEST(ExampleModel, NamesAllOperatorsThatAreMissing) {
+  ::onnx::NodeProto* node = nullptr;
+  ::onnx::ModelProto model = of_batch("Wobble", {"x"}, node);
+  add_node(*model.mutable_graph(), "Convolve", {"y"}, {"z"});
+  const ModelFile file(model);
+  const std::string error = "operators that Limpid does not have: Convolve ('z'), Wobble ('y')";
+  expect_error(ErrorCode::kUnsupported, error, [&] { load_onnx_model(file.path()); });
+  const Tensor x = Tensor::zeros({Dtype::kF32, {2, 4, 6}});
+  expect_error(ErrorCode::kUnsupported, error, [&] {
+    load_onnx_model_for(file.path(), {{"x", x}});
+  });
+}
+
 TEST(ExampleModel, OfABatchThatIsNotProvedRunsOnOneExample) {
   ::onnx::NodeProto* node = nullptr;
   ::onnx::ModelProto softmax = of_batch("Softmax", {"x"}, node);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cfenv>
 #include <limits>
+#include <optional>
 
 #include "limpid/formats/onnx/example_model.h"
 #include "tests/flush_subnormals.h"
@@ -347,7 +348,10 @@ TEST(Import, PadsOfSomeAxesMayRemoveElements) {
 
 // quantized_linear as the exporter writes it, for a square x, with numbers that may be others.
 struct Written {
-  std::int64_t axis = 1;  // of the largest magnitudes
+  std::int64_t terms = 3;        // of a sum
+  bool turned = false;           // the operands of each product
+  std::optional<int> bias = {};  // the operand that it is of the last sum
+  std::int64_t axis = 1;         // of the largest magnitudes
   float low = -127, high = 127;
   float codes = 127;    // of the largest magnitude
   float divisor = 127;  // of the scale of a row
@@ -356,13 +360,20 @@ struct Written {
 };
 
 bool becomes_quantized_linear(const Written& written) {
+  using Names = std::vector<std::string>;
   ::onnx::ModelProto model = empty_model();
   auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"3", "3"});
-  add_input(graph, "other", kFloat, {"3", "3"});
+  const std::string terms = std::to_string(written.terms);
+  add_input(graph, "x", kFloat, {"3", terms});
+  add_input(graph, "other", kFloat, {"3", terms});
   add_input(graph, "other_scale", kFloat, {"3", "1"});
-  add_initializer(graph, "weight", ::onnx::TensorProto::INT8, {4, 3}).set_raw_data("abcdefghijkl");
+  add_initializer(graph, "weight", ::onnx::TensorProto::INT8, {4, written.terms})
+      .set_raw_data(std::string(static_cast<std::size_t>(4 * written.terms), 'a'));
   add_initializer(graph, "scale", kFloat, {4}).set_raw_data(std::string(16, '\0'));
+  add_initializer(graph, "bias", kFloat, {4}).set_raw_data(std::string(16, '\0'));
+  const auto operands = [&](const char* first, const char* second) {
+    return written.turned ? Names{second, first} : Names{first, second};
+  };
   set_real(add_node(graph, "Constant", {}, {"high"}), "value_float", written.high);
   set_real(add_node(graph, "Constant", {}, {"low"}), "value_float", written.low);
   set_real(add_node(graph, "Constant", {}, {"steps_of_all"}), "value_float", written.codes);
@@ -373,7 +384,7 @@ bool becomes_quantized_linear(const Written& written) {
   set_integer(add_node(graph, "ReduceMax", {"magnitude", "axes"}, {"largest"}), "keepdims", 0);
   add_node(graph, "Reshape", {"largest", "rows"}, {"largest_of_row"});
   add_node(graph, "Div", {"steps_of_all", "largest_of_row"}, {"steps"});
-  add_node(graph, "Mul", {"x", "steps"}, {"stepped"});
+  add_node(graph, "Mul", operands("x", "steps"), {"stepped"});
   add_node(graph, "Round", {"stepped"}, {"whole"});
   add_node(graph, "Clip", {"whole", "low", "high"}, {"clipped"});
   set_integer(add_node(graph, "Cast", {"clipped"}, {"codes"}), "to", ::onnx::TensorProto::INT8);
@@ -381,10 +392,13 @@ bool becomes_quantized_linear(const Written& written) {
   add_node(graph, "MatMulInteger", {"codes", "turned"}, {"sums"});
   set_integer(add_node(graph, "Cast", {"sums"}, {"wide"}), "to", kFloat);
   add_node(graph, "Div", {written.scale_by, "divisor"}, {"scale_of_row"});
-  add_node(graph, "Mul", {"wide", "scale_of_row"}, {"scaled"});
-  add_node(graph, "Mul", {"scaled", "scale"}, {"y"});
-  add_output(graph, "y");
+  add_node(graph, "Mul", operands("wide", "scale_of_row"), {"scaled"});
+  add_node(graph, "Mul", operands("scaled", "scale"), {"y"});
+  if (written.bias)
+    add_node(graph, "Add", *written.bias == 0 ? Names{"bias", "y"} : Names{"y", "bias"}, {"sum"});
+  add_output(graph, written.bias ? "sum" : "y");
   const std::vector<std::string> ops = ops_of(import(model));
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "add"), 0);
   return std::find(ops.begin(), ops.end(), "quantized_linear") != ops.end();
 }
 
@@ -392,6 +406,18 @@ TEST(Import, AQuantizedProductHasAScaleForEachRow) {
   EXPECT_TRUE(becomes_quantized_linear({.axis = 1}));
   EXPECT_TRUE(becomes_quantized_linear({.axis = -1}));
   EXPECT_FALSE(becomes_quantized_linear({.axis = 0}));
+}
+
+// Other programs may write the operands the other way round.
+TEST(Import, AQuantizedProductMayHaveItsOperandsInAnyOrder) {
+  EXPECT_TRUE(becomes_quantized_linear({.turned = true}));
+  for (const int place : {0, 1}) EXPECT_TRUE(becomes_quantized_linear({.bias = place})) << place;
+}
+
+// Of more terms, the sums could be beyond 32 bits.
+TEST(Import, AQuantizedProductHasASumOf131071TermsAtMost) {
+  EXPECT_TRUE(becomes_quantized_linear({.terms = 131'071}));
+  EXPECT_FALSE(becomes_quantized_linear({.terms = 131'072}));
 }
 
 // Anything else would be other numbers: it stays what it is.

@@ -161,6 +161,17 @@ TEST_F(NodeTestFolder, NumbersOfFilesAndTypesMustBeTheModels) {
   EXPECT_EQ(run().reason, "expected 1 inputs, got 2");
 }
 
+TEST_F(NodeTestFolder, ValuesThatAreNoTensorsAreNamed) {
+  ::onnx::ModelProto m = empty_model();
+  add_input(*m.mutable_graph(), "x", kFloat, {"2"});
+  add_node(*m.mutable_graph(), "Identity", {"x"}, {"y"});
+  add_output(*m.mutable_graph(), "y");
+  m.mutable_graph()->mutable_output(0)->mutable_type()->mutable_sequence_type();
+  model(m);
+  file<float>("test_data_set_0/input_0.pb", kFloat, {1, 2}, {2});
+  EXPECT_EQ(run().reason, "'y' is not a tensor");
+}
+
 TEST_F(NodeTestFolder, ValuesMayDifferByTheTolerances) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -205,6 +205,25 @@ TEST(OnnxExport, WritesOtherOperatorsForSomeTypes) {
   }
 }
 
+// One operator where the format has one, not the parts of its body.
+TEST(OnnxExport, WritesCompositionsAsTheirOperators) {
+  const auto of = [](Value (*f)(Value)) {
+    return operators_of(trace("f", {{"x", {Dtype::kF32, {2, 3}}}}, [&](std::span<const Value> in) {
+      return std::vector<Value>{f(in[0])};
+    }));
+  };
+  const auto one = [](const char* name) { return std::vector<std::string>{name}; };
+  EXPECT_EQ(of([](Value x) { return softmax(x); }), one("Softmax"));
+  EXPECT_EQ(of([](Value x) { return log_softmax(x); }), one("LogSoftmax"));
+  EXPECT_EQ(of([](Value x) { return log_sum_exp(x, 1); }), one("ReduceLogSumExp"));
+  EXPECT_EQ(of([](Value x) { return leaky_relu(x, 0.1); }), one("LeakyRelu"));
+  EXPECT_EQ(of([](Value x) { return elu(x, 0.5); }), one("Elu"));
+  EXPECT_EQ(of([](Value x) { return selu(x); }), one("Selu"));
+  EXPECT_EQ(of([](Value x) { return hard_sigmoid(x); }), one("HardSigmoid"));
+  EXPECT_EQ(of([](Value x) { return hard_swish(x); }), one("HardSwish"));
+  EXPECT_EQ(of([](Value x) { return clamp(x, -1, 1); }), one("Clip"));
+}
+
 TEST(OnnxExport, NumbersTheNamesThatAreTaken) {
   const Type type{Dtype::kF32, {2}};
   const Function f =
