@@ -4,6 +4,7 @@
 //   LIMPID_REWRITE=1 experiments_test
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -113,6 +114,11 @@ TEST(OneHiddenLayer, FitsAbsWithFourRelus) {
 TEST(OneHiddenLayer, FitsASineWithEnoughUnits) {
   EXPECT_GT(fits()[4].error, 0.5);
   EXPECT_LT(fits()[5].error, 0.05);
+}
+
+TEST(OneHiddenLayer, AnErrorThatIsNoNumberIsTheLargest) {
+  EXPECT_EQ(largest_difference({1, 5, -2}, {2, 2, -2}), 3);
+  EXPECT_TRUE(std::isnan(largest_difference({1, std::nan(""), 9}, {2, 2, 2})));
 }
 
 // Two ReLUs are enough, and exact: |x| = relu(x) + relu(-x).

@@ -18,6 +18,7 @@ TEST(Ticks, AreRoundAndCoverTheValues) {
   EXPECT_EQ(round_ticks(1000, 1234, 5), (Ticks{1000, 1050, 1100, 1150, 1200, 1250}));
   EXPECT_EQ(round_ticks(0, 40, 5), (Ticks{0, 10, 20, 30, 40}));
   EXPECT_EQ(round_ticks(2, 2, 4).size(), 5u);
+  EXPECT_EQ(round_ticks(0, 1, 1), (Ticks{0, 1}));
   EXPECT_EQ(power_ticks(0.002, 30, 5), (Ticks{0.001, 0.01, 0.1, 1, 10, 100}));
   EXPECT_EQ(power_ticks(1, 1, 5), (Ticks{1, 10}));
   EXPECT_EQ(power_ticks(1e-10, 1, 5).size(), 6u);
@@ -88,6 +89,8 @@ TEST(Charts, SomePlacesTellTheirValues) {
   EXPECT_EQ(count(html, "class=\"hover\""), 55u);
   EXPECT_EQ(count(html, "r=\"5\"><title>name: x 1234503, y 1.5<"), 1u);
   EXPECT_EQ(count(html, "<title>name: x 1234660, y 80<"), 1u);
+  points.resize(80);
+  EXPECT_EQ(count(to_html(chart(points)), "class=\"hover\""), 80u) << "all of them";
 }
 
 TEST(Charts, LinesBeyondTheColoursBeginAnew) {

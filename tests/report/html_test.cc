@@ -63,6 +63,7 @@ TEST(Png, HoldsThePixels) {
   const std::string_view head = "data:image/png;base64,";
   ASSERT_EQ(uri.substr(0, head.size()), head);
   const std::vector<unsigned char> png = decoded(std::string_view(uri).substr(head.size()));
+  EXPECT_EQ(uri.size() - head.size(), (png.size() + 2) / 3 * 4);
   EXPECT_EQ(png[0], 0x89);
   EXPECT_EQ(png[19], 7);  // width
   EXPECT_EQ(png[23], 3);  // height
@@ -73,8 +74,10 @@ TEST(Png, HoldsThePixels) {
   const std::size_t size = png[35] << 8 | png[36];
   std::array<unsigned char, 24> rows{};
   uLongf room = rows.size();
-  ASSERT_EQ(uncompress(rows.data(), &room, png.data() + 41, size), Z_OK);
+  uLong used = size;
+  ASSERT_EQ(uncompress2(rows.data(), &room, png.data() + 41, &used), Z_OK);
   ASSERT_EQ(room, 24u);
+  EXPECT_EQ(used, size) << "nothing behind the data";
   for (std::size_t y = 0; y < 3; ++y) {
     EXPECT_EQ(rows[y * 8], 0);
     for (std::size_t x = 0; x < 7; ++x) EXPECT_EQ(rows[y * 8 + 1 + x], pixels[y * 7 + x]);

@@ -261,8 +261,10 @@ TEST(Report, ARunThatHasNotEndedHasItsTilesToo) {
   log.steps = {{.step = 7}};
   train::EpochEvent epoch;
   epoch.train.set("macro_f1", 0.25);
+  train::EpochEvent early = epoch;
+  early.validation.set("macro_f1", 0.5);
   epoch.validation.set("macro_f1", 0.75);
-  log.epochs = {epoch};
+  log.epochs = {early, epoch};
   const std::string page = report_html(log, {});
   for (const char* tile :
        {"<dt>macro f1 (validation)</dt><dd>0.75</dd>", "<dt>steps</dt><dd>7</dd>",
@@ -405,7 +407,11 @@ TEST(Report, WhatTheLogLacksHasNoHeading) {
   EXPECT_TRUE(contains(page, ".legend {"));           // and what charts look like
   const std::string classes = report_html(log, {});
   EXPECT_TRUE(contains(classes, "<h2>Scores by class</h2>"));
-  EXPECT_TRUE(contains(classes, "<table class=\"confusion\"><thead><tr>"));
+  EXPECT_TRUE(contains(classes,
+                       "<table class=\"confusion\"><thead><tr><th>label \\ prediction</th>"
+                       "<th>0</th></tr></thead>"));
+  EXPECT_TRUE(
+      contains(classes, "<tr><th>class</th><th>precision</th><th>recall</th><th>F1</th></tr>"));
 }
 
 // Errors are in the units of their target: without shares there is no chart of shares.

@@ -310,6 +310,13 @@ TEST(Config, AFaultSaysWhatIsExpected) {
   };
   EXPECT_EQ(fault("--bias", "yes"), "--bias: expected true or false, got 'yes'");
   EXPECT_EQ(fault("--bias", "false"), "nothing");
+  for (const ConfigKey& key : config_keys())
+    if (key.flag == "--bias")
+      for (const bool bias : {true, false}) {
+        TrainConfig config;
+        set_from_text(config, key, bias ? "true" : "false");
+        EXPECT_EQ(config.bias, bias);
+      }
   EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a number above 1, got '0'");
   EXPECT_EQ(fault("--huber-delta", "0"), "--huber-delta: expected a positive number, got '0'");
   EXPECT_EQ(fault("--momentum", "2"), "--momentum: expected a number from 0 to 1, got '2'");
@@ -338,6 +345,13 @@ TEST(Config, AFaultSaysWhatIsExpected) {
   EXPECT_EQ(fault_of_file(R"([])"), "configuration 'run.json': expected an object, got []");
   EXPECT_NE(fault_of_file(R"({"hidden": 3})").find("; there is config.model.hidden"),
             std::string::npos);
+  // Each of its neighbours once.
+  EXPECT_EQ(fault_of_file(R"({"rate": 3})")
+                .find("configuration 'run.json': config.rate: unknown key; expected one of data, "
+                      "task, tokenizer, model, loss, optimizer, schedule, clip, epochs, steps, "),
+            0U);
+  EXPECT_EQ(fault_of_file(R"({"clip": {"rate": 3}})"),
+            "configuration 'run.json': config.clip.rate: unknown key; expected one of value, norm");
   EXPECT_EQ(parse_train_config(R"({"model": {"bias": false, "layers": 5}})", "test").bias, false);
 }
 
@@ -666,6 +680,31 @@ TEST(Checkpoint, RefusesTensorsOfNoState) {
   }
 }
 
+TEST(Checkpoint, NamesWhatAnotherFileLacks) {
+  const Safetensors whole = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
+  const auto fault = [](const Safetensors& file) {
+    try {
+      parse_checkpoint(serialize_safetensors(file), "a");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::kFormat);
+      return std::string(e.what());
+    }
+    return std::string("none");
+  };
+  Safetensors file = whole;
+  file.metadata.pop_back();
+  EXPECT_EQ(fault(file),
+            "checkpoint 'a': is a safetensors file, but not a checkpoint: no limpid.run in its "
+            "metadata");
+  file.metadata.clear();
+  EXPECT_EQ(fault(file),
+            "checkpoint 'a': is a safetensors file, but not a checkpoint: no limpid.checkpoint in "
+            "its metadata");
+  file = whole;
+  file.tensors.set("state.step", Tensor::scalar(1.5f));
+  EXPECT_EQ(fault(file).find("checkpoint 'a': state.step: "), 0U) << fault(file);
+}
+
 TEST(Config, RefusesWhatDoesNotFitTheData) {
   const Split data = data_of(Task::kClassification, 4);
   TrainConfig other;
@@ -690,6 +729,17 @@ TEST(Config, AnOptimizerThatIsChosenHasItsUsualNumbers) {
   config.model = "gpt";
   config.optimizer = "adam";
   EXPECT_EQ(complete(config, text_of(config)).optimizer_numbers.at("beta2"), 0.999);
+}
+
+TEST(Config, ASwitchOfAnOptimizerIsOnWhereItIsChosen) {
+  const Split data = data_of(Task::kClassification, 4);
+  for (const bool nesterov : {true, false}) {
+    TrainConfig config;
+    config.optimizer = "sgd";
+    config.optimizer_switches["nesterov"] = nesterov;
+    const TrainOptions options = options_of(complete(config, data), data);
+    EXPECT_EQ(std::get<optim::Sgd>(options.rule.optimizer).nesterov, nesterov);
+  }
 }
 
 TEST(Config, WhatOverridesAKeyReplacesTheNumbersOfItsShape) {
@@ -790,6 +840,7 @@ TEST(Config, AnotherKindDropsTheKeysThatOnlyTheOldOneHas) {
   TrainConfig file = complete(gpt, text);
   const TrainConfig charlm =
       complete(overridden(file, over([](TrainConfig& c) { c.model = "charlm"; })), text);
+  EXPECT_FALSE(file.preset) << "its numbers stand for it";
   EXPECT_EQ(charlm.norm, "none");
   EXPECT_EQ(charlm.layers->size(), 4U);
   EXPECT_EQ(charlm.dropout, 0.25);

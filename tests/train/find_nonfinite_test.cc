@@ -71,10 +71,17 @@ TEST(FindNonFinite, OverflowInExpBeforeTheNanItMakes) {
 }
 
 TEST(FindNonFinite, ANanIsNotOfTheInfinityBesideIt) {
-  const auto origin = find([](Value x) { return exp(x) + sqrt(x - 1.0); }, kNumbers);
-  ASSERT_TRUE(origin);
-  EXPECT_EQ(origin->ops, std::vector<std::string>{"sqrt"});
-  EXPECT_TRUE(std::isnan(origin->number));
+  // Whichever of the two is computed first.
+  for (const bool first : {true, false}) {
+    const auto code = [&](Value x) {
+      const Value early = first ? sqrt(x - 1.0) : exp(x);
+      return early + (first ? exp(x) : sqrt(x - 1.0));
+    };
+    const auto origin = find(code, kNumbers);
+    ASSERT_TRUE(origin);
+    EXPECT_EQ(origin->ops, std::vector<std::string>{"sqrt"});
+    EXPECT_TRUE(std::isnan(origin->number));
+  }
 }
 
 TEST(FindNonFinite, LooksIntoCompositions) {
@@ -113,6 +120,19 @@ TEST(FindNonFinite, AMaskThatReachesTheEndIsTheFaultOfWhatTookIt) {
             0U)
       << text;
   EXPECT_TRUE(text.ends_with(" and 1 NaN, 1 infinite")) << text;
+}
+
+// It has no inputs that could be told.
+TEST(FindNonFinite, AConstantMayBeAnOutput) {
+  const Function f = trace("f", {{"x", kNumbers.type()}}, [](std::span<const Value> in) {
+    return std::vector<Value>{constant(in[0].builder(), Tensor::from<float>({2}, {0, INFINITY}))};
+  });
+  const auto origin = find_nonfinite(f, std::vector{kNumbers});
+  ASSERT_TRUE(origin);
+  EXPECT_TRUE(
+      to_text(*origin).ends_with(" gave inf at [1] (1 of 2 elements of f32[2] is not "
+                                 "finite)"))
+      << to_text(*origin);
 }
 
 // A step of SGD as training makes it: parameters, x, y, rate to the new parameters and the loss.

@@ -44,6 +44,9 @@ TEST(Metrics, ClassesThatNobodyMeetsDoNotCount) {
   expect_class(result.per_class[1], 0, 0, 0);
   expect_class(result.per_class[3], 0, 0, 0);
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), 1.0 / 3);
+  const TestResult one =
+      classification_metrics(logits.rows(0, 1), Tensor::from<std::int32_t>({1}, {0}));
+  EXPECT_EQ(one.metrics.at("macro_f1"), 1);
 }
 
 TEST(Metrics, NextToken) {
@@ -68,6 +71,9 @@ TEST(Metrics, NextToken) {
       next_token_metrics(logits.rows(0, 2), Tensor::from<std::int32_t>({2}, {1, 2}));
   EXPECT_EQ(parts.result().metrics.at("perplexity"), two.metrics.at("perplexity"));
   EXPECT_EQ(parts.result().metrics.at("accuracy"), two.metrics.at("accuracy"));
+  NextTokenMetrics one;
+  one.add(first);
+  EXPECT_NEAR(one.result().metrics.at("perplexity"), 4, 1e-6);
   EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({3}, {1, 3, 0})), Error);
   EXPECT_THROW(next_token_metrics(logits, Tensor::from<std::int32_t>({2}, {1, 0})), Error);
 }
@@ -197,6 +203,15 @@ TEST(Metrics, RefusesWhatDoesNotFit) {
       EXPECT_NE(std::string(e.what()).find(" do not match"), std::string::npos) << e.what();
     }
   };
+  for (const auto& [task, name] :
+       {std::pair{Task::kMultiLabel, "multilabel"}, {Task::kRegression, "regression"}})
+    try {
+      metrics_of(task, two, Tensor::zeros({Dtype::kF32, {2, 2}}));
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.what(), std::string(name) +
+                              "_metrics: outputs f32[2, 3] and targets f32[2, 2] do not match");
+    }
   const Tensor row = Tensor::zeros({Dtype::kF32, {2}}), labels = Tensor::zeros({Dtype::kI32, {2}});
   expect_shape([&] { classification_metrics(row, labels); });
   expect_shape([&] { multilabel_metrics(row, row); });

@@ -27,6 +27,8 @@ TEST(NGram, InterpolatesByHowManyFollow) {
   EXPECT_DOUBLE_EQ(ngram.probability(a, 0), (0 + 2 * 4 / 9.) / 5);
   EXPECT_DOUBLE_EQ(ngram.probability(a, 1), (2 + 2 * 3 / 9.) / 5);
   EXPECT_DOUBLE_EQ(ngram.probability(a, 2), (1 + 2 * 2 / 9.) / 5);
+  // Of more tokens the last one counts.
+  EXPECT_EQ(ngram.probability(std::vector<std::int32_t>{2, 0}, 1), ngram.probability(a, 1));
 }
 
 TEST(NGram, GivesProbabilities) {

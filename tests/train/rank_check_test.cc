@@ -15,11 +15,12 @@ namespace limpid::train {
 namespace {
 
 // The errors of three ranks, the last of which has other facts.
-std::vector<std::string> errors_with(const std::function<void(RankFacts&)>& change) {
+std::vector<std::string> errors_with(const std::function<void(RankFacts&)>& change,
+                                     const std::string& config = "\"seed\": 0,\n\"batch\": 8") {
   std::vector<std::string> errors;
   std::mutex mutex;
   distribute::run_in_process(3, [&](distribute::Communicator& ranks) {
-    RankFacts facts = rank_facts("\"seed\": 0,\n\"batch\": 8", 7);
+    RankFacts facts = rank_facts(config, 7);
     if (ranks.rank() == 2) change(facts);
     try {
       require_alike(ranks, facts);
@@ -42,6 +43,11 @@ void expect_named(const std::function<void(RankFacts&)>& change, const std::stri
 
 TEST(RankCheck, RanksThatAreAlikePass) {
   EXPECT_TRUE(errors_with([](RankFacts&) {}).empty());
+}
+
+// A file may have any name.
+TEST(RankCheck, AConfigurationMayBeNoUtf8) {
+  EXPECT_TRUE(errors_with([](RankFacts&) {}, "\"data\": \"csv:\xff\"").empty());
 }
 
 TEST(RankCheck, NamesTheRankAndWhatDiffers) {

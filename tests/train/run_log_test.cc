@@ -185,6 +185,9 @@ TEST(RunLog, KnowsTheStepsDone) {
   for (const RunLog& other : {epoch, probe, sample, resumed}) EXPECT_EQ(other.steps_done(), 4690);
   // Resuming from a checkpoint does not add steps.
   EXPECT_EQ(resumed.last_step(), 4688);
+  RunLog twice = resumed;
+  twice.add(ResumeEvent{4692});
+  EXPECT_EQ(twice.steps_done(), 4692);
   EndEvent end = end_event();
   end.step.reset();
   log.add(end);
@@ -363,6 +366,10 @@ TEST(RunLog, HostileLinesAreErrors) {
                      "'class_counts[1]': expected a whole number, got '{}'");
   expect_event_error(data_facts(), "\"class_counts\":[20,40]", "\"class_counts\":20",
                      "'class_counts': expected a list, got '20'");
+  expect_event_error(data_facts(),
+                     R"("duplicates":[{"part":"validation","other":"train","rows":2,"of":20,)"
+                     R"("row":7,"other_row":3}])",
+                     R"("duplicates":[7])", "'duplicates[0]': expected an object, got '7'");
   expect_event_error(epoch, "\"loss\":2.0", "\"loss\":[]", "'train.loss': expected a number");
   const std::string deep(200'000, '[');
   expect_error(with("2.5", deep), "nested too deeply");

@@ -854,6 +854,11 @@ TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
             (std::vector<std::string>{"limpid", "train", "--config", cut.config().string()}));
 }
 
+TEST(RunFolder, WithoutAConfigurationHasNoCommand) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(RunFolder(folder.path()).first_command().empty());
+}
+
 TEST(Run, AnotherConfigurationDoesNotGoOn) {
   const TemporaryFolder folder;
   const RunOptions options{.folder = folder / "run"};
@@ -907,7 +912,8 @@ TEST(Run, NamesTheInputThatIsNotFinite) {
   for (const bool shards : {false, true})
     for (const std::size_t row : {0, 13, 29}) {
       TrainConfig config = small_config();
-      config.batch = shards ? 30 : 5;
+      // Shards of one and two rows; the row comes in one of three steps.
+      config.batch = shards ? 10 : 5;
       (shards ? config.shards : config.accumulate) = 6;
       Split data = load_data(config);
       const auto before = data.train.inputs.values<float>();
@@ -992,6 +998,8 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
   EXPECT_EQ(next.from, 12);
   EXPECT_FALSE(next.logged);
   EXPECT_EQ(verify_shard(run, 12, 1).from, 0) << "its checkpoint is behind that step";
+  const VerifiedShard first = verify_shard(run, 1, 0);
+  EXPECT_EQ(first.hash, first.logged);
 
   train::Run again(config, {.folder = run.path()});
   again.resume();
@@ -1024,6 +1032,8 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
   EXPECT_FALSE(verify_shard(RunFolder(folder / "other"), 2, 1).logged) << "it logs no hashes";
   refused("the checkpoint has another configuration or other data than the run",
           [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
+  std::filesystem::remove(run.checkpoint());
+  EXPECT_EQ(verify_shard(run, 2, 1).from, 0) << "it has none";
 }
 
 // Of a run that was made longer twice, the steps in between have a configuration that is gone.
@@ -1078,6 +1088,13 @@ TEST(VerifyShard, HasTheStepsOfARunThatWasKilled) {
     EXPECT_EQ(found.hash, found.logged.value()) << step;
     EXPECT_EQ(found.from, step > 20 ? 20 : 0);
   }
+  // Made longer once more, but killed before its log says so.
+  const TrainConfig killed = run.read_config();
+  TrainConfig longest = killed;
+  longest.epochs = 9;
+  run.write_config(longest);
+  EXPECT_EQ(verify_shard(run, 23, 0).hash, verify_shard(run, 23, 0).logged.value());
+  run.write_config(killed);
   // Not from another checkpoint of the shorter run.
   train::Run(config, {.folder = folder / "shorter"}).train(after(12));
   expect_error(ErrorCode::kInvalidArgument, "the checkpoint has another configuration",

@@ -291,6 +291,21 @@ TEST(Trainer, BatchNormCarriesItsStatistics) {
   }());
 }
 
+// With a rate of 0 two steps of a batch see what one of two micro-batches sees.
+TEST(Trainer, StatisticsAreOfEveryMicroBatch) {
+  const Split data = split(Task::kClassification);
+  nn::Mlp net = network(0);
+  net.norm = nn::MlpNorm::kBatch;
+  TrainOptions options{.batch = 15, .schedule = {.rate = 0}};
+  Trainer each(mlp_problem(net), data, options);
+  options.accumulate = 2;
+  Trainer both(mlp_problem(net), data, options);
+  each.step();
+  each.step();
+  both.step();
+  expect_same_params(both.state().carried, each.state().carried);
+}
+
 TEST(Trainer, StepsAllocateNothing) {
   const Split data = split(Task::kRegression);
   const Problem problem = mlp_problem(network(), Task::kRegression);
@@ -755,15 +770,19 @@ TEST(Trainer, EndsBeforeAnInfiniteGradient) {
   data.train.inputs = Tensor::generate<float>({45, kFeatures}, [&](std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = 1e25f * x[i];
   });
-  Trainer trainer(
-      mlp_problem(nn::mlp({kFeatures, 2}, relu), Task::kRegression, Loss{.kind = Loss::Kind::kMae}),
-      data, {.batch = 45});
-  const TrainState before = trainer.state();
-  const StepResult result = trainer.step();
-  EXPECT_TRUE(std::isfinite(result.step.loss));
-  EXPECT_FALSE(std::isfinite(result.step.gradient_norm));
-  EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
-  expect_same_params(trainer.state(), before);
+  const Problem problem =
+      mlp_problem(nn::mlp({kFeatures, 2}, relu), Task::kRegression, Loss{.kind = Loss::Kind::kMae});
+  for (const std::int64_t shards : {1, 2}) {
+    Trainer trainer(problem, data, {.batch = 45, .shards = shards});
+    const TrainState before = trainer.state();
+    const StepResult result = trainer.step();
+    EXPECT_TRUE(std::isfinite(result.step.loss));
+    EXPECT_FALSE(std::isfinite(result.step.gradient_norm));
+    EXPECT_EQ(trainer.ending(), Ending::kNonFinite);
+    expect_same_params(trainer.state(), before);
+    // No shard is to blame: the last one is shown.
+    EXPECT_EQ(trainer.replay().inputs.size(), trainer.replay().function.inputs().size());
+  }
 }
 
 TEST(Trainer, ChecksEveryParameterWhereAsked) {

@@ -31,12 +31,6 @@ Tensor mapped(const Tensor& x, float (*f)(float)) {
   });
 }
 
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
-  return largest;
-}
-
 auto hidden_layer(std::int64_t in, std::int64_t units, const std::string& activation) {
   return nn::sequential(nn::Linear{in, units}, nn::activation_from_name(activation).apply,
                         nn::Linear{units, 1});
@@ -82,6 +76,16 @@ report::Series series_of(std::string name, const Tensor& x, const Tensor& y) {
 }
 
 }  // namespace
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::fabs(a[i] - b[i]);
+    if (std::isnan(difference)) return difference;
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
 
 std::vector<Approximation> approximations(const ApproximationOptions& options) {
   const Curve absolute{"abs(x) on [-1, 1]", std::fabs, 1, "relu", 2000};

@@ -28,6 +28,9 @@ struct Approximation {
   Tensor predictions;  // as y; logits for XOR
 };
 
+// The largest |a - b| of numbers at the same place; NaN if one is.
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b);
+
 // Trains with Adam on full batches: XOR on its four corners with binary cross-entropy, the other
 // functions on 101 points with squared error.
 std::vector<Approximation> approximations(const ApproximationOptions& options = {});
