@@ -130,7 +130,6 @@ void ModelFolder::add(const std::string& name) {
     if (called.find('=') != std::string::npos)
       throw Error(ErrorCode::kInvalidArgument, "serve: a model's name has no =");
     known_[name] = {models_.add(called + "=" + path.string(), true), ""};
-    refused_.erase(name);
   } catch (const Error& error) {
     // Tried again at every look: the model that has the name may leave.
     if (refused_.insert(name).second)

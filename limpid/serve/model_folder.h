@@ -51,7 +51,7 @@ class ModelFolder {
   AccessLog& log_;
   Seen last_;
   std::map<std::string, Known> known_;
-  std::set<std::string> refused_;  // names that cannot be served, as the log says
+  std::set<std::string> refused_;  // names that were refused, as the log says
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stop_ = false;

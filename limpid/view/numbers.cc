@@ -242,7 +242,6 @@ Values values_of(const Tensor& tensor, const std::optional<Box>& asked, std::int
   check_box(tensor, values.box);
   values.complete = cut(values.box, most);
   const std::int64_t count = elements_in(values.box);
-  values.complete = values.complete && (count > 0 || elements_in(asked.value_or(values.box)) == 0);
   if (count == tensor.elements()) {
     values.elements = tensor.reshape({count});
   } else {

@@ -1,6 +1,7 @@
 """Commands that list and describe: data, help, man pages, completions."""
 
 import csv
+import os
 import pathlib
 import re
 import shlex
@@ -257,6 +258,11 @@ class Names(tool.ToolTest):
                         ("report", out), ("hash", out, "--data", data)):
             self.output(*command)
         self.assertIn("column '日本'", self.error(1, "train", "--data", f"csv:{table},target=日本"))
+
+    def test_names_that_are_no_text_are_replaced_in_json(self):
+        table = self.folder / os.fsdecode(b"\xff.csv")
+        table.write_text("a,b\n1,2\n2,3\n3,4\n")
+        self.assertEqual(self.document("data", f"csv:{table},target=b")["data"], "\ufffd.csv")
 
 
 class Tables(tool.ToolTest):

@@ -168,6 +168,7 @@ class Tables(Data):
         text = self.output("run", model, "--data", f"csv:{self.pets}")
         self.assertRegex(text, r"\Aexample +weight +target weight\n")
         self.assertEqual([float(line.split()[-1]) for line in text.splitlines()[1:4]], [20, 4.1, 4.2])
+        self.assertEqual([line.split()[1] for line in text.splitlines()[1:4]], [f"{a['outputs'][0]:.6g}" for a in answers])
 
     def test_each_of_several_labels_has_a_probability_of_its_own(self):
         labels = [(int(i % 10 > 4), i % 2) for i in range(60)]
@@ -178,6 +179,7 @@ class Tables(Data):
         text = self.output("run", model, "--data", f"csv:{table}").splitlines()
         self.assertRegex(text[0], r"^example +big +odd +target big +target odd$")
         for line, answer, label in zip(text[1:], answers, labels, strict=True):
+            self.assertRegex(line, r"^ *\d+( +[01]\.\d{6}){2} ")
             numbers = [float(cell) for cell in line.split()[1:]]
             self.assertEqual(tuple(numbers[2:]), label)
             for logit, probability, shown in zip(answer["logits"], answer["probabilities"], numbers):

@@ -46,6 +46,7 @@ class Lab(tool.ToolTest):
 
     def test_small_weights_vanish_large_ones_explode_hes_stay(self):
         text = self.output("lab", "init", "--layers", "30", "--width", "64")
+        self.assertIn("rows through 30 layers of 64 units without biases", " ".join(text.split()))
         self.assertLess(float(row(text, "ReLU, normal, std 0.01")[-1]), 1e-20)
         self.assertGreater(float(row(text, "ReLU, normal, std 1")[-1]), 1e20)
         self.assertTrue(0.1 < float(row(text, "ReLU, He normal")[-1]) < 10)

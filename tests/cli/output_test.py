@@ -300,6 +300,7 @@ class Training(tool.ToolTest):
         text = self.output(*self.RUN, "--epochs", "160", "--patience", "160", "--out", out)
         rows = re.findall(r"^ +(\d+)/160 .*?( \*)?$", text, re.MULTILINE)
         self.assertLess(len(rows), 90)
+        self.assertEqual(len(set(rows)), len(rows))
         events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
         best = [event["epoch"] for event in events if event["event"] == "epoch" and event.get("best")][-1]
         self.assertNotEqual(best % 4, 0, "a row that every run of 160 epochs has")
@@ -374,7 +375,8 @@ class Training(tool.ToolTest):
     def test_a_run_that_stopped_early_goes_on_with_more_patience(self):
         """Its rate of next to nothing makes no epoch better than the first."""
         out = self.folder / "run"
-        self.output(*self.RUN, "--epochs", "50", "--lr", "1e-30", "--patience", "2", "--out", out)
+        text = self.output(*self.RUN, "--epochs", "50", "--lr", "1e-30", "--patience", "2", "--out", out)
+        self.assertIn("\nstopped early: epoch 1 was the best, its model is kept\n", text)
         self.output("train", "--resume", out, "--patience", "5", "--threads", "1")
         events = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
         self.assertEqual([event["epoch"] for event in events if event["event"] == "epoch"], [1, 2, 3, 4, 5, 6])
@@ -585,6 +587,18 @@ class Classifier(tool.ToolTest):
         one, two = (self.output("run", self.model, "--data", "digits,count=100", "--index", i).split("example")[0] for i in (0, 1))
         self.assertRegex(one, r"\A[ ▀▄█\n]{200,}\Z")
         self.assertNotEqual(one, two)
+
+    def test_the_smallest_pictures_have_eight_rows(self):
+        for side, shown in ((7, 0), (8, 32)):
+            x = tool.npy(self.folder / "x.npy", [4, side * side], [1.0] * 4 * side * side)
+            y = tool.npy(self.folder / "y.npy", [4], [0, 1, 0, 1], "q")
+            self.assertEqual(self.output("data", f"npy:{x},targets={y}", "--show", "--count", "1").count("█"), shown)
+
+    def test_a_file_has_all_rows(self):
+        """Also of data that is drawn as far as it is asked for."""
+        self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
+        out = self.folder / "out.npy"
+        self.assertEqual(self.output("run", self.model, "--data", "digits,count=30", "--out", out), f"wrote f32[30, 10] to {out}\n")
 
     def test_eval_agrees_with_run(self):
         answers = self.document("run", self.model, "--data", f"idx:{self.data}",

@@ -100,6 +100,12 @@ class Outputs(tool.ToolTest):
             if run.returncode == 1:
                 self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z", f"{megabytes} MiB")
         self.assertEqual(ends, {0, 1})
+        # What is no tensor, too: many small values.
+        config = self.folder / "config.json"
+        config.write_text("[" + "0," * 900_000 + "0]")
+        limit = 50 << 20
+        run = self.run_tool("train", "--config", config, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual((run.returncode, run.stderr), (1, b"limpid: out of memory\n"))
 
 
 class Terminal(tool.ToolTest):

@@ -96,6 +96,7 @@ class Help(tool.ToolTest):
         # From 70 columns on, texts stand 30 columns behind their names.
         # As on a serial console.
         self.assertEqual(tool.on_terminal(0, "--help"), tool.on_terminal(80, "--help"), "a terminal that does not know its width")
+        self.assertEqual(tool.on_terminal(20, "--help"), tool.on_terminal(30, "--help"), "a terminal with no room for a word")
         for command in (("--help",), ("train", "--help"), ("run", "--help"), ("quantize", "--help")):
             texts = set()
             for columns in (70, 80, 100, 200):

@@ -178,6 +178,8 @@ class Answers(CompletionsTest):
     def test_have_sixteen_tokens_unless_asked_for_others(self):
         asked = {"model": "gpt", "prompt": "the cat"}
         self.assertEqual(self.server.post(PATH, asked).json()["usage"]["completion_tokens"], 16)
+        self.assertEqual(self.text(self.server, prompt="t" * 62, seed=1), self.generated("gpt", "t" * 62, 2, 1))  # all that fit
+        self.assertEqual(self.text(self.server, prompt="t" * 64), "")
         server = self.serve(self.models["gpt"], "--max-tokens", "5")
         self.assertEqual(server.post(PATH, asked).json()["usage"]["completion_tokens"], 5)
 
@@ -457,7 +459,9 @@ class Answers(CompletionsTest):
                      'limpid_first_token_seconds_count{model="gpt"} 2',
                      'limpid_token_seconds_count{model="gpt"} 2'):
             self.assertIn(line + "\n", text)
-        self.assertRegex(text, r'limpid_cache_bytes\{model="gpt"\} [1-9]')
+        memory, caches = (int(re.search(rf'limpid_{name}_bytes\{{model="gpt"\}} (\d+)', text)[1]) for name in ("model", "cache"))
+        self.assertGreater(caches, 0)
+        self.assertGreater(memory, caches)  # which are a part of the model's memory
 
     def seconds(self, server, name, model="charlm"):
         return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
@@ -475,9 +479,9 @@ class Answers(CompletionsTest):
 
     def test_a_text_without_a_place_waits(self):
         server = self.serve(self.models["charlm"], "--max-texts", "1")
-        server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": 100, "n": 2})
+        server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": 30, "n": 100})
         self.until_metric(server, 'limpid_requests_total{model="charlm",code="200"} 1')
-        self.assertGreater(self.seconds(server, "queue"), 0)
+        self.assertGreater(self.seconds(server, "queue"), self.seconds(server, "compute"))  # the last one waits for 99 others
 
     def test_infer_beside_them(self):
         answer = self.server.post("/v2/models/charlm/infer", {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1, 6],

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import pathlib
 import re
 import resource
 import select
@@ -205,6 +206,20 @@ class Limits(served.ServeTest):
         self.assertEqual(server.stop(), 0)
         for time_ in ("1e10", "0", "1e-9", "inf", "nan", "-1"):
             self.assertIn("expected a number from 0.001 to", self.error(2, "serve", self.model, "--deadline", time_))
+
+    def test_requests_that_come_together_need_no_deeper_a_stack(self):
+        """Each is answered after the one before it, not within it."""
+        server = self.serve()
+
+        def stack():
+            return int(re.search(r"VmStk:\s*(\d+) kB", pathlib.Path(f"/proc/{server.process.pid}/status").read_text())[1])
+
+        before, count = stack(), 1700  # a read of 64 KiB
+        with server.connect() as connection, connection.makefile("rb") as stream:
+            connection.sendall(served.request_bytes("GET", "/health") * count)
+            for _ in range(count):
+                self.assertEqual(served.read_answer(stream).status, 200)
+        self.assertLess(stack(), before + 512)
 
     def test_slow_clients_keep_nobody_waiting(self):
         server = self.serve()
@@ -523,6 +538,7 @@ class Ending(served.ServeTest):
             while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
                 time.sleep(0.01)
             self.assertEqual(server.stop(), 0)
+            self.assertEqual(waiting.recv(1), b"")
 
     def test_killed_it_starts_again_on_its_port(self):
         first = self.serve()

@@ -59,6 +59,8 @@ class Protocol(served.ServeTest):
         flat = server.post("/v2/models/net/infer", request).body
         request["inputs"][0]["data"] = ROWS
         self.assertEqual(server.post("/v2/models/net/infer", request).body, flat)
+        # Bodies so large are read by another thread, also where their rows fill no batch.
+        self.assertEqual(server.post("/v2/models/net/infer", json.dumps(request).encode() + b" " * 70_000).body, flat)
 
     def test_an_id_comes_back_and_no_rows_have_an_answer(self):
         server = self.serve()

@@ -206,6 +206,7 @@ class View(tool.ToolTest):
             paths = self.answered("lab/optimizers", names=["sgd", "adam"], steps=3, **asked)["paths"]
             self.assertEqual({path["name"]: path["rate"] for path in paths}, rates)
             self.assertEqual([len(path[axis]) for path in paths for axis in "xyz"], [4] * 6)
+        self.assertEqual(len(self.answered("lab/optimizers", names=["sgd"])["paths"][0]["x"]), 101)  # steps of nobody's choice
 
     def test_the_labs_perceptron_is_that_of_the_tool(self):
         lesson = self.answered("lab/perceptron", target="AND")
@@ -400,6 +401,8 @@ class View(tool.ToolTest):
             error.close()
             self.skipTest(f"the tool has no page: {error}")
         self.assertEqual(kept, "no-cache")
+        with urllib.request.urlopen(urllib.request.Request(self.page.origin, method="HEAD"), timeout=60) as answer:
+            self.assertEqual((answer.headers["Cache-Control"], answer.read()), ("no-cache", b""))
         # Their names change with what is in them.
         assets = re.findall(rb'(?:src|href)="[./]*(assets/[^"]+)"', page)
         self.assertTrue(assets, page)
@@ -479,6 +482,9 @@ class View(tool.ToolTest):
         self.answered("close", model=info["id"])
         status, info = self.page.ask("open?name&more=x&name=50%.%73afetensors&name=y", body=body)
         self.assertEqual((status, info["name"]), (200, "50%.safetensors"))
+        self.answered("close", model=info["id"])
+        status, info = self.page.ask("open?name=%ff.safetensors", body=body)
+        self.assertEqual((status, info["name"]), (200, "\ufffd.safetensors"))
         self.answered("close", model=info["id"])
         self.refused(404, "graph", {"model": info["id"]})
 

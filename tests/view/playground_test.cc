@@ -293,6 +293,20 @@ TEST(ViewPlayground, ACurveHasABoxOfHeightOne) {
   EXPECT_EQ(surface.values.shape(), (Shape{4, 1}));
 }
 
+TEST(ViewPlayground, ACurveIsWhatTheModelSays) {
+  PlayConfig config;
+  config.data = "sine";
+  Playground ground;
+  const PlaySurface surface =
+      *ground.play({.config = config, .steps = 5, .grid = 3, .box = {{-1, 2, 5, 6}}}).surface;
+  train::TrainConfig same = train_config_of(config, "sine:0");
+  same.steps = 5;
+  train::Run run(same);
+  run.train();
+  const Tensor expected = predict(run.model(), Tensor::from<float>({3, 1}, {-1, 0.5f, 2}));
+  EXPECT_TRUE(surface.values.same_bits(expected));
+}
+
 TEST(ViewPlayground, ATableOfOnesOwn) {
   PlayConfig config;
   config.data = "csv";

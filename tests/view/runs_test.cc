@@ -106,6 +106,9 @@ TEST_F(ViewRuns, KnowsTheStepsDoneWhateverTheLastLineIs) {
   end.step = 45;
   file << train::to_json_line(end) << std::flush;
   EXPECT_EQ(told(), 45);
+  // Its process ended while it wrote, and another one went on.
+  file << "{\"event\":\"step\",\"st\n" << std::flush;
+  EXPECT_EQ(told(), 45);
 }
 
 TEST_F(ViewRuns, WhatIsResumedHasNotEnded) {
@@ -207,6 +210,10 @@ TEST_F(ViewRuns, ThinnedStepsKeepTheExtremes) {
   EXPECT_TRUE(
       std::any_of(kept.begin(), kept.end(), [](const auto& s) { return s.step == 31'416; }));
   for (std::size_t i = 1; i < kept.size(); ++i) EXPECT_LT(kept[i - 1].step, kept[i].step);
+}
+
+TEST(ViewSteps, AsManyStepsAsAreAskedForAreAllThere) {
+  EXPECT_EQ(thinned(std::vector<train::StepEvent>(100), 100).size(), 100u);
 }
 
 // One step of a run that diverged and went on.
@@ -411,6 +418,7 @@ TEST_F(ViewRuns, ALongerRunThatTrainsHereKnowsItsLength) {
   runs.act("r0", Runs::Action::kResume);
   EXPECT_EQ(runs.info("r0").at("steps").as_integer(), 70'000'000);
   runs.act("r0", Runs::Action::kStop);
+  EXPECT_EQ(runs.state("r0"), RunState::kStopped);
 }
 
 // They had the learning rates of the old length.
@@ -452,6 +460,12 @@ TEST_F(ViewRuns, TheStepsBeforeARunBecameLongerAreRefused) {
 
 TEST_F(ViewRuns, ARunThatWasResumedHasAllItsSteps) {
   const train::RunOptions options{.folder = folder_ / "moons", .overwrite = true, .command = {"a"}};
+  {
+    train::Run run(moons_config(), options);
+    run.start();
+    run.interrupt();
+    EXPECT_EQ(session_->runs().at("r0", 0).verified, true);
+  }
   {
     train::Run run(moons_config(), options);
     run.start();
@@ -523,6 +537,13 @@ TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   train::Run other(alike);
   other.train();
   EXPECT_EQ(session_->model(id)->hash, hash_of_model(other.model()));
+  // It is paused no longer when somebody else goes on with it and stops.
+  alike.epochs = 2001;
+  train::Run longer(alike, {.folder = folder_ / "runs/again", .command = {"limpid"}});
+  longer.resume();
+  longer.step();
+  longer.interrupt();
+  EXPECT_EQ(runs.state(id), RunState::kStopped);
 }
 
 TEST_F(ViewRuns, ARunThatTrainsEndsWithItsSession) {
@@ -570,7 +591,7 @@ TEST_F(ViewRuns, OnlyWhatFitsTheStateIsDone) {
 
 TEST_F(ViewRuns, AFolderHasAName) {
   Runs& runs = session_->runs();
-  for (const std::string end : {"/", "//", "/."}) {
+  for (const std::string end : {"/", "//", "/.", "/x/.."}) {
     const std::string id = runs.add((folder_ / "moons").string() + end);
     EXPECT_EQ(runs.info(id).at("name").as_string(), "moons") << end;
   }
@@ -624,6 +645,16 @@ TEST_F(ViewRuns, NoTokenizerOfAFolder) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_STREQ(e.what(), "tokenizer: one from a folder is not allowed here");
+  }
+}
+
+TEST_F(ViewRuns, AFolderThatIsThereIsNoNewRun) {
+  std::filesystem::create_directories(folder_ / "runs/taken");
+  try {
+    session_->runs().start("taken", train::to_json(moons_config()));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "there already is a run taken");
   }
 }
 
