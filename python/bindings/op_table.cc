@@ -230,8 +230,13 @@ Value stacked(const Given& g) {
   if (parts.empty()) throw py::value_error("stack: expected at least one array, got none");
   const std::size_t axis = normalize_axis(g.i(1), parts[0].rank() + 1, "stack");
   std::vector<Value> wide;
-  for (const Value& part : parts)
-    wide.push_back(reshape(part, part.shape().insert(std::min(axis, part.rank()), 1)));
+  for (const Value& part : parts) {
+    if (part.shape() != parts[0].shape())
+      throw Error(ErrorCode::kShape, "stack: expected arrays of one shape, got " +
+                                         to_string(part.type()) + " for " +
+                                         to_string(parts[0].type()));
+    wide.push_back(reshape(part, part.shape().insert(axis, 1)));
+  }
   return concatenate(wide, static_cast<std::int64_t>(axis));
 }
 

@@ -5,6 +5,7 @@ import array
 import copy
 import ctypes
 import gc
+import operator
 import pickle
 import sys
 import threading
@@ -613,6 +614,21 @@ class Use(unittest.TestCase):
             got, want = f(a, lp.asarray(y)), f(x, y)
             np.testing.assert_array_equal(np.asarray(got), want)
             np.testing.assert_array_equal(np.asarray(lp.compile(f)(x, y)), want)
+
+    def test_operators_with_a_number_on_either_side(self):
+        x = np.array([-3.5, -2.0, 0.25, 2.0, 5.5], np.float32)
+        for name in "add sub mul truediv floordiv mod pow lt le gt ge eq ne".split():
+            f = getattr(operator, name)
+            for of, a in ((lambda v: f(v, 2.0), x), (lambda v: f(2.0, v), x), (lambda v: f(v, np.float32(2)), x), (lambda v: f(v, v[3]), lp.asarray(x))):
+                want = np.asarray(of(np.asarray(a)), np.float64)
+                for got in (of(lp.asarray(a)), lp.compile(of)(a)):
+                    np.testing.assert_allclose(np.asarray(got, np.float64), want, 1e-6, err_msg=name)
+        flags = np.array([True, False])
+        for name in "and_ or_ xor".split():
+            f = getattr(operator, name)
+            for of in (lambda v: f(v, True), lambda v: f(False, v)):
+                for got in (of(lp.asarray(flags)), lp.compile(of)(flags)):
+                    self.assertEqual(got.tolist(), of(flags).tolist(), name)
 
     def test_quotients_of_integers(self):
         a, b = np.int32([7, -7, 7, -7, 6, 0]), np.int32([2, 2, -2, -2, -3, 5])

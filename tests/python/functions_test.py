@@ -219,7 +219,7 @@ class Transformations(unittest.TestCase):
             mine = eval(lp._elsewhere.ELSEWHERE.get(name, f"lp.{name}"))
             np.testing.assert_array_equal(np.asarray(mine(*given)), getattr(np, name)(*given), name)
         self.assertEqual({lp._elsewhere.ELSEWHERE[name] for name in ("bmm", "mm", "dot")}, {"lp.matmul"})
-        for module, name, instead in ((lp.nn, "relu", "lp.relu"), (lp.optim, "SGD", "lp.optim.Sgd"), (lp.optim, "adamw", "lp.optim.AdamW")):
+        for module, name, instead in ((lp.nn, "relu", "lp.relu"), (lp.optim, "SGD", "lp.optim.Sgd"), (lp.optim, "adamw", "lp.optim.AdamW"), (lp.nn, "LINEAR", "lp.nn.Linear")):
             with self.assertRaisesRegex(AttributeError, f"has no attribute '{name}'; see {instead}$"):
                 getattr(module, name)
 
@@ -381,6 +381,9 @@ class Transformations(unittest.TestCase):
         ):
             with self.assertRaisesRegex(error, text):
                 lp.vmap(g, axes)({"w": w})
+        for axes in ([0], [0, 0, 0]):
+            with self.assertRaisesRegex(ValueError, f"expected 2 axes, got a list of {len(axes)}"):
+                lp.vmap(lambda q: q[0] * q[1], (axes,))([w, w])
         for axes, text in ((None, "not None"), (1, "no axis 1"), (-2, "no axis -2"), ([0], "expected axes for Value, got a list of 1")):
             with self.assertRaisesRegex(ValueError, text):
                 lp.vmap(g, out_axes=axes)({"w": w})
@@ -626,6 +629,11 @@ class GradientsOfOnesOwn(unittest.TestCase):
             bad.defvjp(lambda x: (x, None), cotangents)
             with self.assertRaisesRegex(TypeError, "tuple of 1"):
                 lp.grad(bad)(1.0)
+        # One argument that is a tree has one cotangent of its form.
+        product = lp.custom_vjp(lambda q: q[0] * q[1]["w"])
+        product.defvjp(lambda q: (product(q), q), lambda q, c: ([c * q[1]["w"] * 10.0, {"w": c * q[0]}],))
+        by_parts = lp.grad(product)([2.0, {"w": 3.0}])
+        self.assertEqual((by_parts[0].item(), by_parts[1]["w"].item()), (30, 2))
 
     def test_what_is_traced_anew_and_what_is_kept(self):
         scale = [2.0]

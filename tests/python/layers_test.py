@@ -373,6 +373,11 @@ class Others(unittest.TestCase):
         net = N.Gpt(13, context=6, layers=1, width=8, heads=2)
         self.assertEqual([net.function(n).inputs[-1] for n in (0, 4)], [("tokens", "i32[6]"), ("tokens", "i32[4]")])
 
+    def test_names_of_the_state(self):
+        adam, one = lp.optim.Adam(), lp.ones(2)
+        self.assertEqual([list(adam.init(tree))[:2] for tree in (one, {"w": one})], [["exp_avg.0", "exp_avg_sq.0"], ["exp_avg.w", "exp_avg_sq.w"]])
+        self.assertEqual(list(adam.init([one, {"a": one}]))[:2], ["exp_avg.0", "exp_avg.1.a"])
+
     def test_schedules(self):
         step = lp.optim.Schedule("step", rate=1.0, every=2, factor=0.5)
         self.assertEqual([step.at(i) for i in range(5)], [1, 1, 0.5, 0.5, 0.25])

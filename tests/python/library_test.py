@@ -316,6 +316,8 @@ class Files(Temporary):
         ):
             with self.assertRaisesRegex(TypeError, text):
                 bad()
+        with self.assertRaisesRegex(lp.Error, "'y'"):
+            whole(n=[2], y=[1.0])
         self.assertEqual(repr(model), "limpid.Model(x: f32[4] -> f32[2], 2 parameters)")
 
     def test_inputs_by_name_are_compiled_once(self):
@@ -396,6 +398,11 @@ class Files(Temporary):
         ):
             with self.assertRaisesRegex(lp.FormatError, text):
                 use()
+        # A broken file of a kind that is read needs no list of those.
+        (self.folder / "net.onnx").write_bytes(b"\xff" * 64)
+        with self.assertRaises(lp.FormatError) as caught:
+            lp.load(self.folder / "net.onnx")
+        self.assertNotIn("load reads", str(caught.exception))
         for content in (lp.Params({"a": a}), {"a": a}, a):
             with self.assertRaises(lp.FormatError):
                 lp.save(self.folder / "a.npy.gz", content)

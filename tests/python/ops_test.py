@@ -82,6 +82,9 @@ class Options(unittest.TestCase):
         self.same(lp.stack([1.0, 2.5]), [1, 2.5])
         with self.assertRaisesRegex(ValueError, "stack: expected at least one array"):
             lp.stack([])
+        for axis in (0, 2, -1):
+            with self.assertRaisesRegex(lp.ShapeError, r"^stack: expected arrays of one shape, got f32\[2\] for f32\[2, 3\]$"):
+                lp.stack([lp.ones((2, 3)), lp.ones(2)], axis)
 
     def test_numbers_alone(self):
         for got, kind, want in (

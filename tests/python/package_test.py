@@ -41,6 +41,12 @@ class Package(unittest.TestCase):
                 if name in lp._core.op_names:
                     inspect.signature(member)
 
+    def test_what_a_star_imports(self):
+        for module in (lp._transforms, lp._params, lp._files, lp.data, lp.errors, lp.inspect, lp.language, lp.nn, lp.optim, lp.train):
+            own = {name for name, x in vars(module).items() if name[0] != "_" and (inspect.isclass(x) or inspect.isfunction(x)) and x.__module__ == module.__name__}
+            self.assertEqual(own - set(module.__all__), set(), module.__name__)
+            self.assertEqual([name for name in module.__all__ if not hasattr(module, name)], [], module.__name__)
+
     def test_stubs_are_those_of_the_table(self):
         with tempfile.TemporaryDirectory() as folder:
             made = pathlib.Path(folder) / "_ops.pyi"

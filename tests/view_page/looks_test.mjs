@@ -52,6 +52,10 @@ checks['every view by its number, every drawing by Tab'] = async () => {
     await page.locator('body').press(String(i + 1));
     await until(async () => assert.equal(await page.locator('main h1').textContent(), links[i]));
   }
+  // One that is an SVG.
+  await page.to('graph?model=r0');
+  await page.locator('.graph-canvas svg').waitFor();
+  for (const d of await page.locator('[role=application]').evaluateAll((all) => all.map((e) => [!!e.getAttribute('aria-label'), e.tabIndex]))) assert.deepEqual(d, [true, 0]);
   for (const fragment of ['forward?model=r0&index=3', 'training?runs=r0']) {
     await page.to(fragment);
     await page.locator('[role=application]').first().waitFor();
@@ -186,6 +190,32 @@ checks['a view that fails says why, and opens again without the rest of its addr
   await page.getByRole('button', { name: 'Open it without the rest of the address' }).click();
   await page.locator('.answer [data-probability]').first().waitFor();
   assert.equal(page.url().split('#')[1], '/forward');
+};
+checks['the views are those that what is open needs'] = async () => {
+  const page = await pageOf(browser, server.address);
+  let change = () => ({});
+  await page.route('**/api/session', async (route) => {
+    const session = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...session, ...change(session) } });
+  });
+  const views = async (what, ...expected) => {
+    change = what;
+    await page.reload();
+    await page.waitForSelector('main h1');
+    assert.deepEqual(await page.locator('.rail a').allTextContents(), [...expected, 'Playground', 'Lab'], String(what));
+  };
+  await page.to('forward');
+  await views(() => ({ models: [], runs: [], folder: null }));
+  assert.equal(await page.locator('main h1').textContent(), 'Playground', 'instead of one that needs a model');
+  await views(() => ({ models: [], runs: [] }), 'Training');
+  await views((s) => ({ models: [], runs: s.runs, folder: null }), 'Training');
+  await views((s) => ({ models: [{ ...s.models[0], text: 'a' }], runs: [], folder: null }), 'Graph', 'Forward', 'What if', 'Backward', 'Transformers', 'Compare');
+  // Of a file of tensors there is a list, and no graph.
+  await views((s) => ({ models: [{ ...s.models[0], kind: 'tensors' }], runs: [], folder: null }), 'Graph', 'Compare');
+  await page.to('graph');
+  await page.getByText('This file has tensors but no function.', { exact: true }).waitFor();
+  await page.locator('.parameters tbody tr').first().waitFor();
+  assert.equal(await page.locator('.graph-canvas, .subject select').count(), 0);
 };
 checks['without the token the page says what it needs'] = async () => {
   const page = await pageOf(browser, server.address.replace(/token=.*/, 'token=no'));

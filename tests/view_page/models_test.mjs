@@ -281,6 +281,8 @@ const failed = await paths({
       return Number(terms[0][0]);
     };
     const first = await check('layers.1:5');
+    const chosen = page.locator('.layer', { has: page.locator('.heat-mark.chosen') });
+    assert.deepEqual(await chosen.evaluateAll((all) => all.map((e) => e.dataset.value)), ['%3'], 'in its own layer alone');
     await page.locator('.terms tbody tr button').first().click();
     await check(`layers.0:${first}`);
     const products = tool(`layers.0:${first}`).terms.map((t) => t.weight * t.input);
@@ -419,6 +421,7 @@ const failed = await paths({
     await until(async () => assert.deepEqual(await link('What if'), { model: 'm1', ...example }));
     assert.deepEqual([await link('Graph'), await link('Lab')], [{ model: 'm1' }, {}]);
     await page.locator('.subject').getByText('26 k parameters', { exact: true }).waitFor();
+    assert.equal(await page.locator('.subject').getByRole('button').count(), 0, 'one of the command line stays open');
   },
   'forward: numbers that are typed, and a word that is none': async () => {
     await page.to('forward?model=m0&from=numbers');
@@ -433,6 +436,20 @@ const failed = await paths({
     await page.getByText('3 given').waitFor();
     assert.equal(await page.getByText('Expected numbers').count(), 0);
     await until(async () => assert.deepEqual(await logits(), logitsOf([0.5, -0.25, 0.01, ...Array(781).fill(0)])));
+  },
+  'forward: of what is typed while the engine computes, the newest alone is asked': async () => {
+    await page.to('forward?model=r0&from=numbers&values=0.5,-1');
+    await page.locator('.answer [data-probability]').first().waitFor();
+    const asked = [];
+    const keep = (r) => r.url().endsWith('/api/forward') && asked.push(r.postDataJSON().input.values[0]);
+    const answer = await hold(page, 'forward');
+    page.on('request', keep);
+    for (const value of ['0.25', '0.5', '0.75']) await page.getByRole('slider', { name: 'width', exact: true }).fill(value);
+    answer();
+    const { logits: newest } = limpidJson('run', 'table', '--values', '0.75,-1');
+    await until(async () => assert.deepEqual(await logits(), newest));
+    page.off('request', keep);
+    assert.ok(asked[0] === 0.25 && asked.length > 1 && asked.slice(1).every((x) => x === 0.75), asked.join());
   },
   'forward: what layers and bars say beside their numbers': async () => {
     let answer;
@@ -713,6 +730,7 @@ const failed = await paths({
     }
     await page.to(`compare?model=${ids[1]}`);
     await sides(ids[1], ids[0]);
+    await page.getByRole('checkbox', { name: 'run both on sin 1, sin 2, sin 3, …' }).waitFor(); // they have no data
     for (const [i, name] of ['one', 'other'].entries()) {
       await page.to(`graph?model=${ids[i]}`);
       await page.getByRole('button', { name: `Close ${name}.safetensors` }).click();

@@ -168,6 +168,20 @@ const failed = await paths({
     const drawn = (name) => page.locator(`.unit[aria-label="${name}"] canvas`).evaluate((c) => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.join());
     assert.notEqual(await drawn('layer 1, unit 0'), await drawn('layer 2, unit 0'));
   },
+  'playground: how many layers and units there may be, and how many are drawn': async () => {
+    const off = () => page.locator('.stepper button, .stepper ~ button, .stepper + button').evaluateAll((all) => all.filter((b) => b.disabled).map((b) => b.getAttribute('aria-label') ?? b.textContent));
+    const note = page.getByText('Only the first eight units of each layer are shown.', { exact: true });
+    for (const [hidden, disabled, many] of [['1,8', ['Fewer units'], 0], ['64,9', ['More units'], 1], ['2,2,2,2,2,2', ['Add'], 0]]) {
+      await page.to(`playground?data=moons&hidden=${hidden}`);
+      await until(async () => assert.deepEqual(await off(), disabled), hidden);
+      await until(async () => assert.equal(await page.locator('.unit-at').count(), 4 + hidden.split(',').reduce((sum, n) => sum + Math.min(Number(n), 8), 0)), hidden);
+      assert.equal(await note.count(), many, hidden);
+    }
+    await page.to('playground?data=moons&hidden=2');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await until(async () => assert.equal(await page.locator('.unit-at').count(), 4), 'no layer is left');
+    assert.ok(await page.getByRole('button', { name: 'Remove' }).isDisabled());
+  },
   'playground: every setting of an address is the engine’s, every control one of the address': async () => {
     const [request] = await Promise.all([
       page.waitForRequest((r) => r.url().endsWith('/api/play') && r.postData().includes('rmsprop')),
@@ -175,6 +189,12 @@ const failed = await paths({
     ]);
     const config = { data: { name: 'circles', noise: 0.2, count: 200, seed: 4 }, hidden: [3], activation: 'relu', optimizer: 'rmsprop', rate: 0.02, l2: 0.01, dropout: 0.25, batch: 8, seed: 5 };
     assert.deepEqual(request.postDataJSON().config, config);
+    // A slider of a rate goes by powers of ten, in steps of a twentieth.
+    const field = (role, name) => page.getByRole(role, { name: new RegExp(`^${name}`) }).inputValue();
+    const sliders = ['Noise', 'Learning rate', 'L2 regularisation', 'Dropout', 'Batch'];
+    await until(async () => assert.deepEqual(await Promise.all(sliders.map((name) => field('slider', name))), ['0.2', '-1.7', '0.01', '0.25', '8']));
+    assert.deepEqual(await Promise.all([field('combobox', 'Activation'), field('combobox', 'Optimiser'), field('spinbutton', 'Seed')]), ['relu', 'rmsprop', '5']);
+    await page.getByText('Learning rate0.0200', { exact: true }).waitFor();
     for (const [name, key, value] of [['Noise', 'noise', '0.3'], ['L2 regularisation', 'l2', '0.05'], ['Dropout', 'dropout', '0.5'], ['Batch', 'batch', '32']]) {
       await page.getByRole('slider', { name: new RegExp(`^${name}`) }).fill(value);
       await until(() => assert.equal(param(key), value), name);
@@ -343,6 +363,42 @@ const failed = await paths({
       assert.equal(told, readFileSync(join(web, '..', await more.textContent()), 'utf8'), href);
     }
   },
+  'lab: every control is one of the address and of what the engine is asked': async () => {
+    for (const [of, request, name, value, key, number] of [
+      ['softmax', 'softmax', 'logit 1', '-2', 'logits', [2, -2, 0.1, -1]],
+      ['softmax', 'softmax', 'Temperature', '0.5', 'temperature', 0.5],
+      ['losses', 'losses', 'Target', '0', 'target', 0],
+      ['init', 'init', 'Layers', '7', 'layers', 7],
+      ['init', 'init', 'Width', '24', 'width', 24],
+      ['init', 'init', 'Seed', '3', 'seed', 3],
+      ['dropout', 'dropout', 'Rate', '0.25', 'rate', 0.25],
+      ['dropout', 'dropout', 'Seed', '4', 'seed', 4],
+      ['optimisers', 'optimizers', 'Learning rate', '-1', 'rate', 0.1],
+      ['optimisers', 'optimizers', 'Steps', '25', 'steps', 25],
+      ['collapse', 'collapse', 'Hidden units', '5', 'hidden', 5],
+      ['collapse', 'collapse', 'Seed', '6', 'seed', 6],
+      ['approximation', 'approximation', 'Seed', '2', 'seed', 2],
+    ]) {
+      await page.to(`lab?of=${of}`);
+      const slider = page.getByRole('slider', { name: new RegExp(`^${name}`) });
+      const [asked] = await Promise.all([page.waitForRequest((r) => r.url().endsWith(`/api/lab/${request}`) && String(r.postDataJSON()[key]) === String(number)), slider.fill(value)]);
+      assert.deepEqual([asked.postDataJSON()[key], param(key)], [number, String(number)], `${of}: ${name}`);
+    }
+    await page.to('lab?of=norms');
+    await page.getByRole('slider', { name: 'Row to change' }).fill('3');
+    await page.getByRole('slider', { name: 'Scale of that row' }).fill('0.5');
+    await until(() => assert.deepEqual([param('row'), param('scales')], ['3', '1,2,3,0.5']));
+    // What is as it was at first is not in the address.
+    await page.getByRole('slider', { name: 'Scale of that row' }).fill('4');
+    await until(() => assert.equal(param('scales'), null));
+    await page.to('lab?of=losses');
+    await page.getByRole('button', { name: 'slope', exact: true }).click();
+    await page.getByText('Slope by prediction').first().waitFor();
+    await page.to('lab?of=activations');
+    await page.getByRole('combobox', { name: 'Activation' }).selectOption('tanh');
+    await until(async () => assert.equal(await page.locator('figure.chart figcaption span').textContent(), 'tanh'));
+    assert.equal(param('activation'), 'tanh');
+  },
   'lab: the numbers of experiments are the engine’s': async () => {
     const text = (t) => page.locator('.experiment').getByText(t).waitFor();
     await page.to('lab?of=activations&activation=relu');
@@ -475,6 +531,45 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Next token' }).click();
     await until(async () => assert.match(await box.inputValue(), /^the mat./));
     answer();
+    // What is typed before the token comes stays.
+    await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}`);
+    await until(async () => assert.equal(await page.locator('.tokens li').count(), PROMPT.length));
+    const token = await hold(page, 'generate');
+    const made = page.waitForResponse((r) => r.url().endsWith('/api/generate'));
+    await page.getByRole('button', { name: 'Next token' }).click();
+    await box.fill('the hat');
+    token();
+    await made;
+    await until(async () => assert.ok(await page.getByRole('button', { name: 'Next token' }).isEnabled()));
+    assert.deepEqual([await box.inputValue(), param('text')], ['the hat', 'the hat']);
+    // A model that ends the text before the last token says so, until there is another text.
+    const ended = page.getByText('The model ended the text here.');
+    assert.equal(await ended.count(), 0);
+    await page.route('**/api/generate', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), added: [] } }), { times: 1 });
+    await page.getByRole('button', { name: '16 tokens' }).click();
+    await ended.waitFor();
+    assert.equal(await box.inputValue(), 'the hat');
+    await box.fill('the cat');
+    await until(async () => assert.equal(await ended.count(), 0));
+    // Another head is another question on attention alone.
+    await until(async () => assert.equal(await page.locator('.tokens li').count(), 'the cat'.length));
+    const asked = [];
+    const keep = (r) => r.url().includes('/api/') && asked.push(new URL(r.url()).pathname);
+    page.on('request', keep);
+    await page.locator('.attention-heads .heat-root').focus();
+    for (const key of ['End', 'Enter']) await page.keyboard.press(key);
+    await page.getByText(/, head 3$/).waitFor();
+    await until(() => assert.ok(asked.length > 0));
+    page.off('request', keep);
+    assert.deepEqual(asked, ['/api/attention']);
+  },
+  'compare: two models of text run on the text that was shown': async () => {
+    await page.to('compare?a=r0&b=r1&model=r0&text=the+mat');
+    await page.getByRole('checkbox', { name: 'run both on the text “the mat”', exact: true }).waitFor();
+    const long = 'the cat sat on the mat, the dog sat on the log, the rat';
+    await page.to(`compare?a=r1&b=r1&model=r1&text=${encodeURIComponent(long)}`);
+    await page.getByRole('checkbox', { name: `run both on ${`the text “${long}`.slice(0, 59)}…`, exact: true }).waitFor();
+    await page.getByText('Bit-identical everywhere.').waitFor();
   },
   'transformers: heads, blocks and a way to draw tokens, number by number': async () => {
     const text = 'the cat sat on the mat, th'; // more tokens than blocks are shown for

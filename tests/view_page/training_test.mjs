@@ -77,7 +77,8 @@ const failed = await paths({
     await finding.waitFor();
     assert.match(await finding.textContent(), /or more data/);
     assert.match(await finding.textContent(), /step 9 · overfitting$/);
-    assert.match(await finding.textContent(), new RegExp(`Likely cause: ${FOUND.cause}`));
+    assert.match(await finding.textContent(), new RegExp(`Likely cause: ${FOUND.cause}To try: ${FOUND.fix}`));
+    assert.deepEqual(await finding.locator('.tag').allTextContents(), ['warning']);
     assert.deepEqual(await finding.getByRole('button').allTextContents(), ['epochs = 32', 'model.dropout = 0.2, epochs = 8']);
     const names = (part) => page.locator(`table.confusion ${part} th`).allTextContents();
     assert.deepEqual([await names('thead'), await names('tbody')], [CLASSES, CLASSES]);
@@ -115,11 +116,15 @@ const failed = await paths({
   },
   'a run that cannot go on says why': async () => {
     await page.to('training?runs=r4');
+    assert.equal(await row('other').locator('td').nth(1).textContent(), 'not ended');
+    assert.match(await row('other').locator('td').nth(1).getAttribute('title'), /^Its log has no end: /);
     await row('other').getByRole('button', { name: 'Resume' }).click();
     await page.locator('.toast', { hasText: 'another configuration or other data' }).waitFor();
     assert.notEqual(await row('other').locator('td').nth(1).textContent(), 'running');
   },
   'two runs, one over the other': async () => {
+    await page.to('training?runs=r0,r5');
+    await page.getByText('They do not differ.', { exact: true }).waitFor();
     await page.to('training?runs=r0,r1');
     await row('a').locator('td[title]').waitFor();
     for (const name of ['a', 'b']) {
@@ -134,6 +139,12 @@ const failed = await paths({
     assert.notEqual(ofA, ofB, 'their colours');
     const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
     await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
+    // The one below is the first, or the one that is chosen.
+    const command = page.locator('section', { hasText: 'Command to reproduce it' }).locator('pre');
+    for (const name of ['b', 'a']) {
+      await page.getByRole('group', { name: 'Which run below' }).getByRole('button', { name, exact: true }).click();
+      await until(async () => assert.equal((await command.textContent({ timeout: 1000 })).trim().split(' ').at(-1), name));
+    }
     const confusion = eventsOf('a').find((e) => e.event === 'end').test.confusion;
     const shown = () => page.locator('table.confusion tbody tr').evaluateAll((all) => all.map((tr) => [...tr.cells].slice(1).map((c) => Number(c.textContent) || 0)));
     await until(async () => assert.deepEqual(await shown(), confusion), 'the confusion matrix');
@@ -244,8 +255,11 @@ const failed = await paths({
     const runs = (list) => until(() => assert.match(page.url(), new RegExp(`[?&]runs=${list}$`)));
     await row('b').getByRole('checkbox').check();
     await runs('r0,r1');
+    const colour = () => row('b').locator('.run-name i').evaluate((i) => getComputedStyle(i).backgroundColor);
+    const before = await colour();
     await row('a').getByRole('checkbox').uncheck();
     await runs('r1');
+    assert.equal(await colour(), before, 'a run keeps its colour');
     await row('b').getByRole('checkbox').uncheck();
     await runs('none');
   },
@@ -287,6 +301,7 @@ const failed = await paths({
     // A copy is the same, in the log and trained again.
     await page.to('compare?what=runs&ra=r0&rb=r5');
     await verdict(`Bit-identical at the ${eventsOf('a').filter((e) => e.event === 'step').length} steps in both logs.`);
+    assert.deepEqual([await numbers(), await page.locator('figure.chart').count()], [[], 0]);
     await page.getByRole('checkbox', { name: /^compute the steps again/ }).check();
     await verdict('Bit-identical after every step.');
     await page.getByRole('combobox', { name: 'B', exact: true }).selectOption('r6');
@@ -332,6 +347,14 @@ const failed = await paths({
     assert.equal(await to(last), modelHash('a'));
     const compared = page.locator('dt:text-is("saved checkpoint") + dd');
     assert.equal(await compared.textContent(), 'the same bits');
+    // A step that is none is the nearest one.
+    const exactly = page.getByRole('spinbutton', { name: 'Step, exactly' });
+    await page.locator('form.time-row').evaluate((form) => (form.noValidate = true));
+    for (const [text, step] of [['-3', 0], [String(last + 9), last]]) {
+      await exactly.fill(text);
+      await page.getByRole('button', { name: 'Go there' }).click();
+      await until(async () => assert.match(plain(await page.locator('[data-number=step]').textContent()), new RegExp(`^${step} of ${last} `)), text);
+    }
     const middle = await to(17);
     assert.notEqual(middle, modelHash('a'));
     const [, from] = (await page.locator('[data-number=step]').textContent()).match(/^17 of 192, from step (\d+) in /);

@@ -1,40 +1,70 @@
 // The page's pure functions, without a browser: what a drawing becomes, what a fold shows, what an address says.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { paths, skip, web, work } from './browser.mjs';
+import { paths, skip, until as tried, web, work } from './browser.mjs';
 
 if (!existsSync(join(web, 'node_modules/vite'))) skip('no vite: ./dev build installs it where npm is');
 const { build } = await import(pathToFileURL(join(web, 'node_modules/vite/dist/node/index.js')));
 mkdirSync(work, { recursive: true });
-/** A module of the page, compiled by itself. */
-async function module(path) {
-  const name = path.replaceAll('/', '-');
-  await build({
-    configFile: false,
-    logLevel: 'error',
-    root: web,
-    build: { lib: { entry: join(web, 'src', `${path}.ts`), formats: ['es'], fileName: name }, outDir: work, emptyOutDir: false, minify: false },
-  });
-  return import(pathToFileURL(join(work, existsSync(join(work, `${name}.js`)) ? `${name}.js` : `${name}.mjs`)));
-}
-const numbers = await module('engine/numbers');
-const { digitOf } = await module('forward/centre');
-const folds = await module('graph/folds');
-const { chain } = await module('graph/chain');
-const { magnitude, paint } = await module('ui/palette');
 
-// What a page's module expects of a browser when it is loaded.
-Object.assign(globalThis, { location: { hash: '', search: '' }, addEventListener: () => {} });
-Object.assign(globalThis, { document: { hidden: false, documentElement: { dataset: {} } } });
-const store = await module('training/store');
-const route = await module('state/route');
-const subject = await module('state/subject');
-const session = await module('state/session');
-const client = await module('engine/client');
+// What the page's modules expect of a browser when they are loaded, and what a test sees of it.
+const heard = {}; // listeners by event
+const on = (kind, f) => (heard[kind] ??= []).push(f);
+const off = (kind, f) => heard[kind].splice(heard[kind].indexOf(f), 1);
+const fire = (kind) => [...(heard[kind] ?? [])].forEach((f) => f());
+const moves = []; // of the browser's history
+const moved = (how) => (state, title, fragment) => {
+  moves.push(how);
+  location.hash = fragment;
+};
+Object.assign(globalThis, { location: { hash: '', search: '?token=a%20secret' }, addEventListener: on, window: globalThis });
+Object.assign(globalThis, { document: { hidden: false, documentElement: { dataset: {} }, addEventListener: on, removeEventListener: off } });
+Object.assign(globalThis, { history: { pushState: moved('push'), replaceState: moved('replace') } });
+
+// The modules in one file: they share the state of the page.
+const MODULES = {
+  ...{ numbers: 'engine/numbers', client: 'engine/client', centre: 'forward/centre', folds: 'graph/folds', chains: 'graph/chain' },
+  ...{ palette: 'ui/palette', store: 'training/store', route: 'state/route', subject: 'state/subject', session: 'state/session' },
+};
+const entry = join(work, 'modules.js');
+writeFileSync(entry, Object.entries(MODULES).map(([name, path]) => `export * as ${name} from ${JSON.stringify(join(web, 'src', `${path}.ts`))};\n`).join(''));
+await build({
+  configFile: false,
+  logLevel: 'error',
+  root: web,
+  build: { lib: { entry, formats: ['es'], fileName: () => 'page.mjs' }, outDir: work, emptyOutDir: false, minify: false },
+});
+const { numbers, client, centre, folds, chains, palette, store, route, subject, session } = await import(pathToFileURL(join(work, 'page.mjs')));
+const { digitOf } = centre;
+const { chain } = chains;
+const { magnitude, paint } = palette;
+
+/** The page at an address. */
+function at(fragment) {
+  location.hash = fragment;
+  fire('hashchange');
+}
+/** Runs with what the engine answers: a value, or a response. `asked` has the requests. */
+async function withEngine(answer, run) {
+  const { fetch } = globalThis;
+  const asked = [];
+  globalThis.fetch = async (path, { headers, body }) => {
+    asked.push({ path, headers, body: typeof body === 'string' ? JSON.parse(body) : body });
+    const given = await answer(path.replace('/api/', ''), asked.at(-1).body);
+    return given instanceof Response ? given : Response.json(given);
+  };
+  try {
+    return await run(asked);
+  } finally {
+    globalThis.fetch = fetch;
+  }
+}
+/** Waits until it holds. */
+const until = (check) => tried(() => assert.ok(check()));
+const refusal = (message) => Response.json({ error: { code: 'format', message } }, { status: 400 });
 
 const failed = await paths({
   'a long training stays bounded, and its extremes stay in sight': () => {
@@ -99,6 +129,12 @@ const failed = await paths({
     assert.equal(store.merged(ended, { ...log, reset: false, steps: part(6), epochs: [], findings: [] }).end, undefined);
     assert.deepEqual(before.steps.step, [1, 2, 3, 4], 'what was known is another value');
   },
+  'of what is too long every second is kept, and the last': () => {
+    const log = { run: 'r0', state: 'running', reset: true, steps: { step: [], epoch: [], loss: [], learning_rate: [], gradient_norm: [] }, epochs: [], samples: [], findings: [], end: null };
+    const kept = (n) => store.merged({ id: 'r0' }, { ...log, probes: Array.from({ length: n }, (_, i) => ({ step: i })) }).probes.map((p) => p.step);
+    assert.equal(kept(240).length, 240);
+    assert.deepEqual(kept(242), [...Array.from({ length: 121 }, (_, i) => 2 * i), 241]);
+  },
   'numbers are shown as the tool shows them': () => {
     const cases = [
       [0.1, '0.1'],
@@ -120,6 +156,9 @@ const failed = await paths({
     assert.deepEqual([NaN, Infinity, -Infinity].map(numbers.exact), ['nan', 'inf', '-inf']);
     assert.deepEqual(['9007199254740993', '-9007199254740993', '9007199254740991', '-1', '1e300', '0.1', 'moons', ''].map(numbers.isRounded), [true, true, false, false, false, false, false, false]);
     assert.deepEqual(['f32', 'f64', 'bf16', undefined].map((dtype) => numbers.rounded(0.1, dtype)), [Math.fround(0.1), 0.1, 0.1, 0.1]);
+    assert.deepEqual([999_999, 1e6, -1e6, 1e-4, 99_999.5].map((x) => numbers.brief(x)), ['999999', '1.00e+6', '−1.00e+6', '0.000100', '100000']);
+    assert.deepEqual([[...numbers.elements({ values: [1, 'nan', '-inf'] })], numbers.elements({}).length], [[1, NaN, -Infinity], 0]);
+    assert.deepEqual([...numbers.elements({ base64: Buffer.from(new Float32Array([0.1]).buffer).toString('base64') })], [Math.fround(0.1)]);
     assert.deepEqual([...numbers.decodeF32(Buffer.from(new Float32Array([1, -0.5]).buffer).toString('base64'))], [1, -0.5]);
   },
   'sizes, shares, shapes and tokens': () => {
@@ -144,11 +183,261 @@ const failed = await paths({
     const alone = new Uint32Array(3);
     paint([Infinity, 0, -Infinity], 0, 'light', alone);
     assert.deepEqual([...alone], [most, zero, infinite], 'beside zeros alone, too');
+    const ends = (theme) => [-2, 0, 1, 3].map((x) => palette.colour(x, 1, theme));
+    assert.deepEqual(ends('light'), ['rgb(122 46 0)', 'rgb(247 246 242)', 'rgb(14 52 122)', 'rgb(14 52 122)']);
+    assert.deepEqual(ends('dark'), ['rgb(255 196 150)', 'rgb(32 34 39)', 'rgb(176 210 255)', 'rgb(176 210 255)']);
   },
   'models of one name are told apart': () => {
     session.session.value = { models: [{ id: 'm0', name: 'a' }, { id: 'm1', name: 'b' }, { id: 'm2', name: 'a' }], runs: [{ id: 'r0', name: 'x', path: '1/x' }, { id: 'r1', name: 'x', path: '2/x' }] };
     assert.deepEqual(session.models.value.map(session.modelTitle), ['a (m0)', 'b', 'a (m2)']);
     assert.deepEqual(session.runs.value.map(session.runTitle), ['x (1/x)', 'x (2/x)']);
+  },
+  'which model is shown, and which of the address are not open': () => {
+    const [weights, first, second] = [{ id: 'm0', kind: 'tensors' }, { id: 'm1', kind: 'model' }, { id: 'm2', kind: 'model' }];
+    const shows = (models, fragment, id) => {
+      session.session.value = { models, runs: [] };
+      at(fragment);
+      assert.equal(session.model.value?.id, id, fragment);
+    };
+    shows([weights, first, second], '#/graph', 'm1');
+    shows([weights, first, second], '#/graph?model=m2', 'm2');
+    shows([weights, first, second], '#/graph?model=m0', 'm0');
+    shows([weights, first, second], '#/graph?model=m9', 'm1');
+    shows([weights], '#/graph', 'm0');
+    shows([], '#/graph', undefined);
+    // A choice is undone by Back; a link has the model, and the example where there is one.
+    moves.length = 0;
+    session.session.value = { models: [weights, first], runs: [] };
+    at('#/forward?index=3&cell=a:1');
+    assert.deepEqual(subject.subjectParams(), { model: 'm1', index: '3' });
+    session.chooseModel('m0');
+    assert.deepEqual([location.hash, moves], ['#/forward?index=3&cell=a:1&model=m0', ['push']]);
+    session.session.value = { models: [], runs: [] };
+    assert.deepEqual(subject.subjectParams(), { model: 'm0', index: '3' });
+    session.session.value = { models: [weights, first], runs: [] };
+    at('#/compare?model=m1&a=x1&b=x1');
+    assert.deepEqual(session.missing.value, ['x1'], 'each once');
+    at('#/compare?model=x0&a=x1&b=x2');
+    assert.deepEqual(session.missing.value, ['x0', 'x1', 'x2']);
+    session.session.value = undefined;
+    assert.deepEqual(session.missing.value, [], 'nothing is known before there is a session');
+  },
+  'a choice is a step that Back undoes, a slider is none, and the same again changes nothing': () => {
+    at('#/forward?model=m1&cell=a:1');
+    moves.length = 0;
+    const set = (patch, push) => (route.setParams(patch, push), location.hash);
+    assert.equal(set({ cell: 'a:2' }, true), '#/forward?model=m1&cell=a:2');
+    assert.equal(set({ cell: 'a:2' }, true), '#/forward?model=m1&cell=a:2');
+    assert.deepEqual(moves, ['push'], 'one step');
+    const shown = route.route.value;
+    set({ model: 'm1', row: undefined });
+    assert.equal(route.route.value, shown, 'nothing is drawn again');
+    assert.equal(set({ all: '1', cell: '' }), '#/forward?model=m1&all=1');
+    assert.equal(set({ all: undefined }), '#/forward?model=m1');
+    assert.deepEqual(moves, ['push', 'replace', 'replace']);
+    assert.deepEqual(route.route.value, { view: 'forward', params: { model: 'm1' } });
+    location.hash = '#/lab?of=softmax';
+    fire('popstate');
+    assert.deepEqual(route.route.value, { view: 'lab', params: { of: 'softmax' } });
+    route.go('graph', { model: 'm2' });
+    assert.equal(location.hash, '#/graph?model=m2');
+  },
+  'the example of an address': () => {
+    const info = { id: 'm0', kind: 'model', text: null, data: null, picture: null, inputs: [{ shape: [2, 2] }] };
+    const spec = (more, query) => {
+      session.session.value = { models: [{ ...info, ...more }], runs: [] };
+      at(`#/forward?${query}`);
+      return [subject.source.value, subject.inputSpec.value];
+    };
+    const data = { data: 'moons', picture: { width: 2, height: 2 } };
+    assert.deepEqual([{ ...info, ...data }, { ...info, ...data, text: 'a' }, info].map(subject.sources), [['data', 'draw', 'numbers'], ['text', 'data', 'draw'], ['numbers']]);
+    assert.deepEqual(spec(data, ''), ['data', { part: 'test', index: 0 }]);
+    assert.deepEqual(spec(data, 'index=3.7&part=train'), ['data', { part: 'train', index: 3 }]);
+    for (const index of ['-2', 'x', '-0.5']) assert.deepEqual(spec(data, `index=${index}`)[1], { part: 'test', index: 0 }, index);
+    assert.deepEqual(spec(data, `from=draw&pixels=${subject.encodePixels([0, 4, 2], 4)}`), ['draw', { values: [0, 1, Math.fround(128 / 255), 0] }]);
+    assert.deepEqual(spec(data, 'from=draw'), ['draw', { values: [0, 0, 0, 0] }]);
+    assert.deepEqual(spec({}, 'from=draw&values=1,-inf,3'), ['numbers', { values: [1, '-inf', 3, 0] }], 'there is no picture');
+    assert.deepEqual(spec(data, 'from=numbers&values=1,2,3,4,5'), ['numbers', { values: [1, 2, 3, 4] }]);
+    const text = { text: 'once' };
+    assert.deepEqual(spec(text, ''), ['text', { text: 'once' }]);
+    assert.deepEqual(spec(text, 'text=a+b'), ['text', { text: 'a b' }]);
+    assert.deepEqual(spec(text, 'text=a&tokens=3.0.12'), ['text', { tokens: [3, 0, 12] }]);
+    for (const tokens of ['3.x', '3.-1', '1.5e-1']) assert.deepEqual(spec(text, `text=a&tokens=${tokens}`)[1], { text: 'a' }, tokens);
+    // Another text has no tokens of a generation.
+    at('#/forward?text=a&tokens=1&drawn=3&query=2');
+    subject.setText('b');
+    assert.deepEqual(route.route.value.params, { text: 'b', query: '2', from: 'text' });
+    // What is no edit is left out, and a list stays the same one until the edits change.
+    const edits = [{ at: '%1', index: [0, -1], set: 0 }, { at: '%2', noise: { std: 1, seed: 0 } }, { at: '%3', patch: { index: 2 } }];
+    const others = [null, 5, {}, { at: 3 }, { at: '%1', index: 3 }, { at: '%1', index: [0, 0.5] }, { at: '%1', noise: 3 }, { at: '%1', patch: null }];
+    subject.setEdits([...others, ...edits]);
+    assert.deepEqual(subject.edits.value, edits);
+    const known = subject.edits.value;
+    route.setParams({ cell: 'a:1' });
+    assert.equal(subject.edits.value, known);
+    for (const none of ['{"at":"%1"}', '[{', 'null']) {
+      at(`#/whatif?edits=${none}`);
+      assert.deepEqual(subject.edits.value, [], none);
+    }
+    moves.length = 0;
+    subject.setEdits(edits);
+    subject.setEdits([]);
+    assert.deepEqual([location.hash, moves], ['#/whatif', ['push', 'push']]);
+  },
+  'what goes to the engine, and how it refuses': async () => {
+    await withEngine(() => ({}), async (asked) => {
+      await client.ask('close', { model: 'm1' });
+      await client.openFile(new File(['abc'], 'a.onnx'));
+      assert.deepEqual(asked.map((a) => a.path), ['/api/close', '/api/open?name=a.onnx']);
+      assert.deepEqual(asked.map((a) => a.headers), ['application/json', 'application/octet-stream'].map((type) => ({ 'Content-Type': type, Authorization: 'Bearer a secret' })));
+      assert.deepEqual([asked[0].body, await asked[1].body.text()], [{ model: 'm1' }, 'abc']);
+    });
+    for (const [response, code, message] of [
+      [new Response('<html>', { status: 502 }), 'internal', 'Expected JSON from the engine, got something else with status 502.'],
+      [Response.json({}, { status: 418 }), 'internal', 'The engine answered 418.'],
+      [Response.json({ error: 'expected the token' }, { status: 403 }), 'internal', 'expected the token'],
+      [refusal('It is no model.'), 'format', 'It is no model.'],
+    ])
+      await withEngine(() => response, () => assert.rejects(client.ask('session', {}), { code, message }));
+    // A request that was given up says nothing of the engine.
+    const control = new AbortController();
+    control.abort();
+    await withEngine(() => { throw new DOMException('given up', 'AbortError'); }, () => assert.rejects(client.ask('session', {}, control.signal), (e) => client.sentence(e) === undefined));
+    assert.equal(client.reachable.value, true);
+    assert.deepEqual([new Error('a'), 'b', new DOMException('c', 'SyntaxError')].map(client.sentence), ['a', 'b', 'c']);
+    assert.equal(client.reportAddress('r0'), '/api/run/report?run=r0&token=a+secret');
+  },
+  'what opens, closes and fails': async () => {
+    const m = (id, more) => ({ id, name: id, kind: 'model', ...more });
+    const ids = () => session.models.value.map((one) => one.id);
+    const told = () => session.notice.value;
+    session.session.value = undefined;
+    session.addModel(m('m0'));
+    session.addRun({ id: 'r0', step: 1 });
+    assert.equal(session.session.value, undefined);
+    await withEngine(() => refusal('no'), session.loadSession);
+    assert.deepEqual([session.sessionError.value, told()], ['no', undefined]);
+    const here = { models: [m('m0'), m('m1')], runs: [{ id: 'r0', step: 1 }, { id: 'r1', step: 1 }], limits: { file: 10 } };
+    await withEngine(() => here, session.loadSession);
+    assert.deepEqual([session.sessionError.value, ids()], [undefined, ['m0', 'm1']]);
+    await withEngine(() => refusal('later'), session.loadSession);
+    assert.deepEqual([session.sessionError.value, ids(), told()], [undefined, ['m0', 'm1'], 'later']);
+    session.addModel(m('m0', { name: 'again' }));
+    assert.deepEqual(session.models.value.map((one) => one.name), ['m1', 'again']);
+    session.addRun({ id: 'r0', step: 2 });
+    session.addRun({ id: 'r2', step: 3 });
+    assert.deepEqual(session.runs.value.map((r) => r.step), [2, 1, 3]);
+    // Of several files each is tried.
+    at('#/compare?a=m0&b=m1&what=runs');
+    const files = [new File(['x'.repeat(11)], 'large.onnx'), new File(['x'], 'broken.onnx'), new File(['x'], 'good.onnx')];
+    await withEngine((path) => (path.includes('broken') ? refusal('It is no model.') : m('m3', { name: 'good' })), async (asked) => {
+      await session.openFiles(files);
+      assert.deepEqual(asked.map((a) => a.path), ['/api/open?name=broken.onnx', '/api/open?name=good.onnx']);
+    });
+    assert.deepEqual([ids().at(-1), told(), location.hash], ['m3', 'Opened good.', '#/compare?a=m0&b=m3&model=m3']);
+    const unreadable = { name: 'folder', size: 1, slice: () => ({ arrayBuffer: () => Promise.reject(new Error('NotReadable')) }) };
+    await session.openFiles([unreadable]);
+    assert.equal(told(), 'folder: it cannot be read: is it a folder?');
+    await session.openFiles(files.slice(0, 1));
+    assert.equal(told(), 'large.onnx: expected at most 10 B, got 11 B');
+    for (const view of ['training', 'playground', 'lab', 'forward']) {
+      at(`#/${view}?row=1`);
+      await withEngine(() => m('m4'), () => session.openFiles(files.slice(1, 2)));
+      assert.equal(location.hash, view === 'forward' ? '#/forward?row=1&model=m4' : '#/graph?model=m4', view);
+    }
+    // A model that cannot be closed is still there, and shown.
+    at('#/graph?model=m4');
+    await withEngine(() => refusal('It is in use.'), () => session.closeModel('m4'));
+    assert.deepEqual([location.hash, told()], ['#/graph?model=m4', 'It is in use.']);
+    // One after a step of a run is computed again; of others, and where that fails, the address forgets it.
+    at('#/compare?model=r0@7&a=r0@7&b=m0');
+    await withEngine((path) => (path === 'session' ? { ...here, models: [m('r0@7')] } : {}), async (asked) => {
+      await session.reopen('r0@7');
+      assert.deepEqual([asked[0].path, asked[0].body], ['/api/run/step', { run: 'r0', step: 7 }]);
+    });
+    assert.deepEqual([ids(), route.route.value.params.model], [['r0@7'], 'r0@7']);
+    for (const [id, why] of [['m9', 'The model m9 of this link is not open here.'], ['r9@7', 'The model r9@7 of this link is not open here.'], ['r1@7', 'no such step']]) {
+      at(`#/compare?model=${id}&a=m0&b=${id}`);
+      await withEngine(() => refusal('no such step'), () => session.reopen(id));
+      assert.deepEqual([told(), location.hash], [why, '#/compare?a=m0'], id);
+    }
+  },
+  'a sentence is shown for its own seconds': () => {
+    const { setTimeout, clearTimeout } = globalThis;
+    const waiting = new Map();
+    let last = 0;
+    try {
+      globalThis.setTimeout = (f) => (waiting.set(++last, f), last);
+      globalThis.clearTimeout = (id) => waiting.delete(id);
+      session.tell('one');
+      session.tell(undefined);
+      assert.equal(session.notice.value, 'one');
+      session.tell('two');
+      assert.equal(waiting.size, 1, 'the first one’s end is not the second one’s');
+      waiting.get(last)();
+      assert.equal(session.notice.value, undefined);
+    } finally {
+      Object.assign(globalThis, { setTimeout, clearTimeout });
+    }
+  },
+  'logs of runs are read and followed, until another page is shown': async () => {
+    const streams = [];
+    globalThis.EventSource = class {
+      constructor(address) {
+        streams.push(Object.assign(this, { address, open: true }));
+      }
+      close() {
+        this.open = false;
+      }
+    };
+    const runs = ['running', 'stopped'].map((state, i) => ({ id: 'ab'[i], name: 'ab'[i], state, step: 0 }));
+    session.session.value = { models: [], runs };
+    const steps = (...step) => ({ step, epoch: step, loss: step, learning_rate: step, gradient_norm: step });
+    const log = (run, state, ...step) => ({ run, cursor: 10 * step.length, state, reset: false, steps: steps(...step), epochs: [], probes: [], samples: [], findings: [], end: null });
+    const state = (id) => session.runs.value.find((r) => r.id === id).state;
+    const done = () => new Promise((resolve) => setTimeout(resolve));
+    const answer = (path, { run }) => (path === 'session' ? { models: [{ id: 'a' }], runs } : run === 'b' ? refusal('It is no log.') : log('a', 'running', 1, 2));
+    store.told({ ...runs[0], state: 'paused' });
+    assert.deepEqual([state('a'), store.runData('a').value.state, store.runData('a').value.loaded], ['paused', 'elsewhere', false], 'its log is not known yet');
+    await withEngine(answer, async (asked) => {
+      const end = store.watch(['a', 'b']);
+      await until(() => streams.length === 1);
+      assert.deepEqual(asked.slice(0, 2).map((a) => a.body), ['a', 'b'].map((run) => ({ run, most: 2000 })));
+      assert.equal(streams[0].address, '/api/run/events?runs=a%3A20&token=a+secret', 'from where its log was read to');
+      const [a, b] = ['a', 'b'].map((id) => store.runData(id));
+      assert.deepEqual([a.value.steps.step, a.value.state, state('a')], [[1, 2], 'running', 'running']);
+      assert.deepEqual([b.value.error, b.value.loaded, b.value.state], ['It is no log.', true, 'stopped']);
+      const said = (text) => streams.at(-1).onmessage({ data: JSON.stringify(text) });
+      const known = session.runs.value;
+      said(log('a', 'running', 3));
+      assert.deepEqual(a.value.steps.step, [1, 2, 3]);
+      assert.equal(session.runs.value, known, 'of the run nothing is new');
+      store.told({ ...runs[0], state: 'paused' });
+      assert.deepEqual([a.value.state, state('a')], ['paused', 'paused']);
+      // At its end it has a model.
+      const before = asked.length;
+      said(log('a', 'paused', 4));
+      assert.equal(asked.length, before);
+      said(log('a', 'finished', 5));
+      assert.deepEqual([state('a'), session.runs.value[0].step, asked.at(-1).path], ['finished', 5, '/api/session']);
+      await until(() => session.models.value.length === 1);
+      // What comes too late changes nothing.
+      end();
+      assert.equal(streams[0].open, false);
+      said(log('a', 'running', 6));
+      assert.deepEqual(a.value.steps.step, [1, 2, 3, 4, 5]);
+    });
+    let give;
+    await withEngine(() => new Promise((resolve) => (give = resolve)), async () => {
+      for (const late of [log('a', 'running', 9), refusal('too late')]) {
+        store.watch(['a'])();
+        give(late);
+        await done();
+        await done();
+      }
+    });
+    assert.deepEqual([store.runData('a').value.steps.step, store.runData('a').value.error, streams.length], [[1, 2, 3, 4, 5], undefined, 1]);
+    assert.deepEqual(heard.visibilitychange, []);
   },
   'requests to an engine that is gone, and that is there again': async () => {
     const { fetch } = globalThis;
@@ -205,6 +494,14 @@ const failed = await paths({
     assert.equal(raw[14 * 28 + 14], 0);
     assert.deepEqual([...digitOf(new Float32Array(size * size), size, size, 28, 28, true)], Array(784).fill(0), 'no ink');
     for (const v of digit) assert.equal(Math.fround(Math.round(v * 255) / 255), v, 'bytes, as data sets have them');
+    // Ink of 20 by 20 is moved, and nothing else, from wherever it is.
+    const level = (x, y) => Math.fround(((7 * x + 3 * y) % 40) + 200) / 255;
+    for (const [left, top] of [[0, 0], [204, 0], [0, 204], [204, 204], [77, 31]]) {
+      const block = new Float32Array(size * size);
+      for (let y = 0; y < 20; ++y) for (let x = 0; x < 20; ++x) block[(top + y) * size + left + x] = level(x, y);
+      const moved = [...Array(28).keys()].map((r) => [...digitOf(block, size, size, 28, 28, true).subarray(28 * r, 28 * r + 28)].slice(4, 24)).slice(4, 24);
+      assert.deepEqual(moved, [...Array(20).keys()].map((y) => [...Array(20).keys()].map((x) => Math.fround(level(x, y)))), `from ${left}, ${top}`);
+    }
   },
   'ten thousand ops are folded, and unfold by parts': () => {
     const n = 10_000;
@@ -241,6 +538,68 @@ const failed = await paths({
     assert.ok(open.boxes.some((b) => b.id === 'n99' && b.parent === 'g0'));
     assert.deepEqual(folds.around(tree, 9_999), [99]);
     assert.equal(folds.find(tree, '%9998')[0].id, 'n9998');
+  },
+  'groups in groups: what is open, what a closed one stands for, and names that come twice': () => {
+    // x into an op; block 0 with layer "a" of two ops, an op of its own and a second layer "a" of 130 ops; its result goes out.
+    const n = 134;
+    const group = [-1, 1, 1, 0, ...Array(130).fill(2)];
+    const graph = {
+      name: 'nested',
+      values: {
+        name: ['%x', '%w', ...Array.from({ length: n }, (_, i) => `%${i}`)],
+        dtype: [...Array(n + 1).fill('f32'), 'i32'],
+        shape: [[4], [4, 3], ...Array(n - 1).fill([4]), []],
+        kind: ['input', 'parameter', ...Array(n).fill('result')],
+        node: [-1, -1, ...Array(n).keys()],
+      },
+      nodes: {
+        op: ['relu', 'matmul', ...Array(n - 2).fill('add')],
+        note: ['', 'axis = 1', ...Array(n - 2).fill('')],
+        group,
+        inputs: Array.from({ length: n }, (_, i) => (i === 1 ? [i + 1, 1] : [i ? i + 1 : 0])),
+        outputs: Array.from({ length: n }, (_, i) => [i + 2]),
+        parameters: Array.from({ length: n }, (_, i) => (i === 1 ? 12 : i > 3 ? 100 : 0)),
+        multiply_adds: Array(n).fill(0),
+        body: Array(n).fill(false),
+      },
+      groups: { name: ['block', 'a', 'a', ''], parent: [-1, 0, 0, -1], kind: ['block', 'layer', 'layer', 'repeat'], nodes: [133, 2, 130, 1], parameters: [13_012, 12, 13_000, 0] },
+      edges: [[-1, 0, 0], ...Array.from({ length: n - 1 }, (_, i) => [i, i + 1, i + 2]), [-2, 1, 1]],
+      outputs: [{ name: '', value: n + 1 }, { name: 'same', value: 0 }],
+    };
+    const tree = folds.treeOf(graph);
+    assert.deepEqual(tree.groups.slice(0, 4).map((g) => [g.key, g.name, g.kind]), [['block', 'block', 'block'], ['a', 'a', 'layer'], ['a~1', 'a', 'layer'], ['group 3', 'group 3', 'repeat']]);
+    assert.deepEqual([tree.top, tree.groups[0].groups, tree.groups[0].ops, tree.groups[1].ops, tree.groups[2].ops], [{ groups: [0, 3], ops: [0] }, [1, 2], [3], [1, 2], []]);
+    // The second layer has more ops than one can look at: parts of twelve, as many as the root of 130 says.
+    const parts = tree.groups.slice(4);
+    assert.deepEqual(parts.map((g) => g.all), [...Array(10).fill(12), 10]);
+    assert.deepEqual([parts[0].key, parts[0].name, parts[0].kind, parts[0].parent, parts[0].parameters], ['a~1/4', 'ops 4–15', 'part', 2, 1200]);
+    assert.deepEqual([folds.around(tree, 0), folds.around(tree, 1), folds.around(tree, 4), folds.around(tree, 133)], [[], [0, 1], [0, 2, 4], [0, 2, 14]]);
+    const shown = (...open) => {
+      const { boxes, edges } = folds.shown(tree, new Set(open));
+      return [boxes.map((b) => `${b.id} ${b.kind}${b.parent ? ` in ${b.parent}` : ''}`), edges.map((e) => `${e.from} ${e.to}`)];
+    };
+    const ends = ['v0 input', 'o0 output', 'o1 output'];
+    assert.deepEqual(shown(), [['g0 group', 'g3 group', 'n0 op', ...ends], ['v0 n0', 'n0 g0', 'g0 o0', 'v0 o1']]);
+    // An open group in a closed one does not show.
+    assert.deepEqual(shown('a', 'a~1/4'), shown());
+    assert.deepEqual(shown('block'), [
+      ['g0 open', 'g1 group in g0', 'g2 group in g0', 'n3 op in g0', 'g3 group', 'n0 op', ...ends],
+      ['v0 n0', 'n0 g1', 'g1 n3', 'n3 g2', 'g2 o0', 'v0 o1'],
+    ]);
+    assert.deepEqual(shown('block', 'a'), [
+      ['g0 open', 'g1 open in g0', 'n1 op in g1', 'n2 op in g1', 'g2 group in g0', 'n3 op in g0', 'g3 group', 'n0 op', ...ends],
+      ['v0 n0', 'n0 n1', 'n1 n2', 'n2 n3', 'n3 g2', 'g2 o0', 'v0 o1'],
+    ]);
+    const { boxes, edges } = folds.shown(tree, new Set(['block', 'a', 'a~1']));
+    const about = (id) => Object.values(boxes.find((b) => b.id === id)).slice(2, 4);
+    assert.deepEqual(['g0', 'g1', 'g3', 'g4', 'n1', 'v0', 'o0', 'o1'].map(about), [
+      ...[['block', '133 ops · 13 k parameters'], ['a', '2 ops · 12 parameters'], ['group 3', '1 op'], ['ops 4–15', '12 ops · 1,200 parameters']],
+      ...[['matmul', 'axis = 1'], ['%x', 'f32 4'], ['output', 'i32 scalar'], ['same', 'f32 4']],
+    ]);
+    assert.deepEqual([edges.find((e) => e.to === 'g5').from, edges.find((e) => e.to === 'o0')], ['g4', { from: 'g14', to: 'o0', label: 'scalar' }]);
+    assert.deepEqual(folds.find(tree, 'a').map((f) => f.id).slice(0, 5), ['g1', 'g2', 'n1', 'n2', 'n3']);
+    assert.deepEqual([folds.find(tree, 'a').length, folds.find(tree, 'a', 1).length, folds.find(tree, 'a', 2).length, folds.find(tree, 'ADD', 3).length], [50, 1, 2, 3]);
+    assert.deepEqual([folds.find(tree, 'block'), folds.find(tree, '%0')], [[{ id: 'g0', title: 'block', detail: '133 ops' }], [{ id: 'n0', title: 'relu', detail: '%0' }]]);
   },
   'what an edge and a search say of values': () => {
     // x and the parameter Wq go into two ops, of which the second takes both results of the first.
@@ -293,6 +652,7 @@ const failed = await paths({
       [[0, 1], [2, 1], [1, 3]], // two enter one
       [[0, 1], [1, 0], [2, 3]], // a ring beside a chain
       [[0, 1], [1, 2]], // two parts
+      [[0, 2], [0, 1], [1, 2], [2, 3]], // one that goes past a box
     ];
     for (const other of others) assert.equal(chain({ boxes, edges: other.map(([from, to]) => ({ from: `b${from}`, to: `b${to}`, width: 40 })) }), undefined);
     // An open box with one inside it, of the chain 2, 0, 1, 3.
@@ -304,6 +664,7 @@ const failed = await paths({
     for (const [a, b] of [['b0', 'outer'], ['inner', 'outer'], ['b1', 'inner'], ['b3', 'inner']]) within(a, b);
     assert.ok(place.b2.y + place.b2.height < place.outer.y && place.b0.y + place.b0.height < place.inner.y);
     assert.equal(nested.height, place.outer.y + place.outer.height + 16);
+    assert.deepEqual([place.outer.width - place.inner.width, place.inner.width, place.b0.y - place.outer.y, place.inner.y + place.inner.height], [48, Math.max(place.b1.width, place.b3.width) + 48, 30, place.outer.y + place.outer.height - 24]);
     assert.equal(chain({ boxes: parents('outer', undefined, 'inner', 'inner'), edges: line }), undefined, 'an open box that is left and entered again');
   },
 });

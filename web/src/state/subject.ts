@@ -105,10 +105,11 @@ const isEdit = (e: Partial<Edit> | null): boolean =>
   (e!.index === undefined || (Array.isArray(e!.index) && e!.index.every(Number.isInteger))) &&
   (e!.noise === undefined || isObject(e!.noise)) &&
   (e!.patch === undefined || isObject(e!.patch));
-/** The list of edits of the address; of what is unreadable, none. */
+const editsText = computed(() => route.value.params['edits'] ?? '[]');
+/** The list of edits of the address; of what is unreadable, none. The same list until the edits change: what depends on it is not computed again. */
 export const edits = computed<Edit[]>(() => {
   try {
-    const list: unknown = JSON.parse(route.value.params['edits'] ?? '[]');
+    const list: unknown = JSON.parse(editsText.value);
     return Array.isArray(list) ? (list as Edit[]).filter(isEdit) : [];
   } catch {
     return [];

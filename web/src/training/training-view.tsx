@@ -43,7 +43,7 @@ function Actions({ run }: { run: RunInfo }) {
   return (
     <span class="row run-actions">
       {run.state === 'running' && <button onClick={act('pause')}>Pause</button>}
-      {(run.state === 'paused' || run.state === 'stopped' || run.state === 'elsewhere') && session.value?.folder !== undefined && (
+      {(run.state === 'paused' || run.state === 'stopped' || run.state === 'elsewhere') && (
         <button onClick={act('resume')}>Resume</button>
       )}
       {(run.state === 'running' || run.state === 'paused') && <button onClick={act('stop')}>Stop</button>}
