@@ -24,7 +24,7 @@ Function last_outputs(const Function& f, std::size_t count) {
 }
 
 // The derivative of a linear function is the same at every point. If it is not, a gradient rule is
-// wrong: one of the caller's, as the laws hold for those of this library.
+// wrong. The rules of this library are tested, so it is one of the caller's.
 void check_unused(const Function& f, std::size_t first, std::size_t count) {
   for (const Node& node : f.nodes())
     for (ValueId id : node.inputs)

@@ -220,7 +220,7 @@ class Models(tool.ToolTest):
         self.assertIn(b"FAILED test_relu: output 0: 1 of 2 numbers differ, by up to 0.5: got 0 at 0, "
                       b"expected 0.5\n0 passed, 1 failed\n", run.stdout)
         self.assertIn("expected a folder with a model.onnx", self.error(2, "onnx-test", self.folder / "none"))
-        # Of random numbers the shapes are compared.
+        # Random results are compared by shape only.
         (case / "model.onnx").write_bytes(model([node("RandomNormalLike", ["x"], ["y"])], [2]))
         note = "test_relu: random, so only counts, shapes and dtypes are compared\n"
         self.assertEqual(self.output("onnx-test", case), note + "1 passed, 0 failed\n")

@@ -595,7 +595,7 @@ class Classifier(tool.ToolTest):
             self.assertEqual(self.output("data", f"npy:{x},targets={y}", "--show", "--count", "1").count("█"), shown)
 
     def test_a_file_has_all_rows(self):
-        """Also of data that is drawn as far as it is asked for."""
+        """Also of generated data, which is drawn only as far as it is asked for."""
         self.model.write_bytes(tool.model_bytes(*tool.template_classifier()))
         out = self.folder / "out.npy"
         self.assertEqual(self.output("run", self.model, "--data", "digits,count=30", "--out", out), f"wrote f32[30, 10] to {out}\n")

@@ -100,7 +100,7 @@ class Outputs(tool.ToolTest):
             if run.returncode == 1:
                 self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z", f"{megabytes} MiB")
         self.assertEqual(ends, {0, 1})
-        # What is no tensor, too: many small values.
+        # Also where the memory is for many small values, not for a tensor.
         config = self.folder / "config.json"
         config.write_text("[" + "0," * 900_000 + "0]")
         limit = 50 << 20

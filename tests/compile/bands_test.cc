@@ -161,7 +161,7 @@ TEST(BandsOfRows, OfMoreThanABlockAreSharedByRows) {
   EXPECT_TRUE(executable(inputs, &pool)[0].same_bits(executable(inputs)[0]));
 }
 
-// A step whose elements do not divide by the rows gets a band of its own.
+// A step has a band of its own if the rows do not divide its elements.
 TEST(BandsOfRows, EndBeforeElementsThatTheyDoNotDivide) {
   const Function f = trace("f", {{"x", f32({5, 8})}, {"y", f32({7})}}, [](auto in) {
     return std::vector<Value>{softmax(in[0]), exp(in[1])};

@@ -131,7 +131,7 @@ TEST(Arrays, MayBringATestPartWithoutTargets) {
     EXPECT_EQ(split.test.inputs.shape(), (Shape{1, 3}));
     EXPECT_EQ(split.test.targets.type(), (Type{Dtype::kF32, Shape{1, 0}}));
   }
-  // Or have targets in the test part alone.
+  // Or the test part alone has targets.
   const Split split = arrays_split({{"x_train", kX},
                                     {"x_test", floats(Shape{1, 3}, {7, 8, 9})},
                                     {"y_test", ints(Shape{1}, {1})}},

@@ -330,7 +330,7 @@ TEST(TokenizerFiles, MaySayTheSameInOtherWays) {
   same(R"("!":0)", R"("<|begin_of_text|>":507,"!":0)");  // an added token, here too
 }
 
-// Of the 280,147 merges of Llama 3 each is three values; a vocabulary has a member for each token.
+// Each of the 280,147 merges of Llama 3 is three values; a vocabulary has a member for each token.
 TEST(TokenizerFiles, MayHaveAMillionValues) {
   Changed files(kFixtures / "llama3");
   std::string zeros, vocabulary = R"("0":0)";

@@ -182,7 +182,7 @@ TEST(HashOfParts, IsOfEveryNumber) {
   other = split;
   other.validation = text();
   EXPECT_NE(hash_of_parts(other), whole);
-  // Of the inputs or the targets alone, too.
+  // Another tensor of inputs, or of targets, is enough to change it.
   const Split numbers{.train = numbered(5), .validation = {}, .test = numbered(5)};
   Split relabelled = numbers;
   relabelled.test.targets = Tensor::zeros(numbers.test.targets.type());

@@ -112,7 +112,7 @@ TEST(CharLm, RefusesSizesThatDoNotFit) {
       EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
       EXPECT_STREQ(e.what(), "charlm: the layers are 7-4, expected 3 embeddings of 2 to 5");
     }
-  // Of one token, from one token, in one dimension.
+  // The smallest net: one token in the vocabulary, a context of one, one dimension.
   EXPECT_NO_THROW((CharLm{1, 1, 1, Mlp{{1, 1}}}.function()));
 }
 

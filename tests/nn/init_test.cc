@@ -120,7 +120,7 @@ TEST(Init, OrthogonalIsOrthogonal) {
   }
 }
 
-// One of more dimensions is a matrix of its first one and the rest.
+// With more than two dimensions, the matrix is the first dimension by all others.
 TEST(Init, OrthogonalTakesAKernelForARow) {
   for (const auto& [kernels, matrix] :
        {std::pair{Shape{4, 2, 3}, Shape{4, 6}}, {Shape{9, 2, 1, 2}, Shape{9, 4}}})

@@ -287,7 +287,7 @@ TEST(Mlp, TrainingDropsOutWhateverTheNorm) {
   }
 }
 
-// What a loop feeds back stays what it was where no norm changes it.
+// A state that no norm of the net updates is given back unchanged, so that a loop can pass it on.
 TEST(Mlp, TrainingGivesBackTheStateThatItDoesNotUse) {
   const Mlp net = mlp({3, 2}, relu);
   const Params params = net.init(Key(2));
@@ -467,7 +467,8 @@ TEST(FeedForward, CountsParameters) {
   EXPECT_FALSE(run(dropping, ones({6})).same_bits(run(dropping, ones({6}), Key(1))));
 }
 
-// Of one hidden element, all outputs are dropped or none; those that are left are doubled.
+// With one hidden element, dropout changes all outputs alike: at a rate of 0.5 they are 0 or
+// doubled.
 TEST(FeedForward, DropsHiddenElements) {
   const FeedForward layer{16, 1, limpid::tanh, 0.5};
   const Tensor kept = run(layer, ones({16}));
@@ -482,7 +483,7 @@ TEST(FeedForward, DropsHiddenElements) {
   EXPECT_TRUE(dropped > 0 && dropped < 16) << dropped;
 }
 
-// The first values of layers of which only sizes are given, by their spread.
+// The initialisers that layers have by default, by the spread of the first values.
 TEST(Init, LayersBeginAsTheirPapersHaveIt) {
   const auto spread = [](const Params& params, const char* name) {
     double squares = 0;

@@ -73,7 +73,7 @@ TEST(Sampling, IsAFunctionOfItsKey) {
   EXPECT_EQ(draws, (std::vector<std::int32_t>{1, 2, 3, 2, 1, 2, 1, 0}));
 }
 
-// A number at the border of two tokens is the second one's.
+// A random number exactly at the border of two tokens chooses the second one.
 TEST(Sampling, GivesTheBorderToTheTokenBehindIt) {
   const Key half(515'707);
   ASSERT_EQ(half.uniform(0), 0.5f);

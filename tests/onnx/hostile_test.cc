@@ -207,8 +207,8 @@ std::string field_of(std::size_t number, const std::string& bytes) {
   return text + bytes;
 }
 
-// An empty node takes two bytes of a file and a hundred times as much memory; so do other messages,
-// and the numbers of a list.
+// An empty node takes two bytes in a file and hundreds in memory. Other messages, and numbers in
+// lists, grow in the same way.
 TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
   constexpr std::size_t kGraph = 7, kNode = 1, kAttribute = 5;
   const auto many = [](const std::string& one, int count = 1'500'000) {

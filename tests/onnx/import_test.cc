@@ -414,7 +414,7 @@ TEST(Import, AQuantizedProductMayHaveItsOperandsInAnyOrder) {
   for (const int place : {0, 1}) EXPECT_TRUE(becomes_quantized_linear({.bias = place})) << place;
 }
 
-// Of more terms, the sums could be beyond 32 bits.
+// With more terms, a sum could need more than 32 bits.
 TEST(Import, AQuantizedProductHasASumOf131071TermsAtMost) {
   EXPECT_TRUE(becomes_quantized_linear({.terms = 131'071}));
   EXPECT_FALSE(becomes_quantized_linear({.terms = 131'072}));

@@ -181,7 +181,7 @@ TEST(OnnxConstants, ARangeGoesTheWayOfItsStep) {
   };
   EXPECT_TRUE(range(5, 0, -2).same_bits(whole({3}, {5, 3, 1})));
   EXPECT_TRUE(range(5, 0, 2).same_bits(whole({0}, {})));
-  // Of numbers that f32 does not hold.
+  // With numbers that f32 does not hold.
   EXPECT_TRUE(range(16777217, 16777219, 1).same_bits(whole({2}, {16777217, 16777218})));
 }
 
@@ -1016,7 +1016,7 @@ TEST(OnnxAttention, SoftmaxHasThePrecisionThatIsGiven) {
   EXPECT_EQ(third.values<double>()[0], static_cast<double>(1.0f / 3));
 }
 
-// Its numbers become those of the scores.
+// A mask is converted to the dtype of the scores.
 TEST(OnnxAttention, AMaskMayHaveAnotherTypeThanTheQueries) {
   const auto f64 = [](const Shape& shape, std::initializer_list<double> values) {
     return Tensor::from<double>(shape, values);
@@ -1045,7 +1045,7 @@ TEST(OnnxAttention, MasksOfNumbersMeetCounts) {
   const Tensor queries = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
   expect_near(OneNode("Attention", 24).integer("is_causal", 1).run({queries, k, v})[0],
               reals({1, 1, 4, 1}, {1, 1.5f, 7.0f / 3, 3.75f}));
-  // Of which three count: each query sees one less. The first sees none.
+  // Three of the keys count: each query sees one key less, and the first sees none.
   const Tensor counted =
       OneNode("Attention", 24)
           .integer("is_causal", 1)

@@ -535,7 +535,7 @@ TEST(Operands, OfConstants) {
     EXPECT_THROW(iota(b, size), Error) << size;
 }
 
-// ---- what nobody says
+// ---- defaults
 
 // The numbers of the papers and of PyTorch.
 TEST(Defaults, AreWhatTheyWere) {

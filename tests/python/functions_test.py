@@ -629,7 +629,7 @@ class GradientsOfOnesOwn(unittest.TestCase):
             bad.defvjp(lambda x: (x, None), cotangents)
             with self.assertRaisesRegex(TypeError, "tuple of 1"):
                 lp.grad(bad)(1.0)
-        # One argument that is a tree has one cotangent of its form.
+        # The cotangent of an argument that is a tree is a tree of the same form.
         product = lp.custom_vjp(lambda q: q[0] * q[1]["w"])
         product.defvjp(lambda q: (product(q), q), lambda q, c: ([c * q[1]["w"] * 10.0, {"w": c * q[0]}],))
         by_parts = lp.grad(product)([2.0, {"w": 3.0}])

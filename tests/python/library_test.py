@@ -398,7 +398,7 @@ class Files(Temporary):
         ):
             with self.assertRaisesRegex(lp.FormatError, text):
                 use()
-        # A broken file of a kind that is read needs no list of those.
+        # The error for a broken file of a known kind does not list the kinds.
         (self.folder / "net.onnx").write_bytes(b"\xff" * 64)
         with self.assertRaises(lp.FormatError) as caught:
             lp.load(self.folder / "net.onnx")

@@ -345,7 +345,7 @@ TEST(Config, AFaultSaysWhatIsExpected) {
   EXPECT_EQ(fault_of_file(R"([])"), "configuration 'run.json': expected an object, got []");
   EXPECT_NE(fault_of_file(R"({"hidden": 3})").find("; there is config.model.hidden"),
             std::string::npos);
-  // Each of its neighbours once.
+  // It lists each known key beside it once.
   EXPECT_EQ(fault_of_file(R"({"rate": 3})")
                 .find("configuration 'run.json': config.rate: unknown key; expected one of data, "
                       "task, tokenizer, model, loss, optimizer, schedule, clip, epochs, steps, "),

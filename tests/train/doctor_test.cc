@@ -28,7 +28,7 @@ std::set<std::string> names(const std::vector<Finding>& found) {
   return all;
 }
 
-// Of the rules whose findings are all of one kind; the others are warnings.
+// The rules that always find errors, and those that always find remarks. Others give warnings.
 constexpr std::string_view kErrors[] = {
     "data_not_finite", "one_answer",     "target_among_inputs", "few_rows",
     "loss_not_finite", "loss_exploding", "loss_flat",           "no_better_than_chance",

@@ -222,7 +222,7 @@ TEST_F(ViewCompare, RunsPartAtTheStepWhereTheyDo) {
     EXPECT_EQ(g.difference, std::abs(loss("r1", g.step) - loss("r2", g.step)));
   EXPECT_GT(by_log.growth.back().difference, 0);
   EXPECT_FALSE(compare_runs(*session_, "r1", "r1", true).first_step);
-  // Their models differ where their logs do not, too.
+  // Models may differ even if the logs do not.
   std::filesystem::copy_file(folder_ / "a/log.jsonl", folder_ / "b/log.jsonl",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_FALSE(compare_runs(*session_, "r1", "r2", false).first_step);

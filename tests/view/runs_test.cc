@@ -106,7 +106,7 @@ TEST_F(ViewRuns, KnowsTheStepsDoneWhateverTheLastLineIs) {
   end.step = 45;
   file << train::to_json_line(end) << std::flush;
   EXPECT_EQ(told(), 45);
-  // Its process ended while it wrote, and another one went on.
+  // A process ended in the middle of a line, and another one resumed the run.
   file << "{\"event\":\"step\",\"st\n" << std::flush;
   EXPECT_EQ(told(), 45);
 }
@@ -537,7 +537,7 @@ TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   train::Run other(alike);
   other.train();
   EXPECT_EQ(session_->model(id)->hash, hash_of_model(other.model()));
-  // It is paused no longer when somebody else goes on with it and stops.
+  // Another process resumes the run and stops it: it is stopped now, not paused.
   alike.epochs = 2001;
   train::Run longer(alike, {.folder = folder_ / "runs/again", .command = {"limpid"}});
   longer.resume();

@@ -52,7 +52,7 @@ checks['every view by its number, every drawing by Tab'] = async () => {
     await page.locator('body').press(String(i + 1));
     await until(async () => assert.equal(await page.locator('main h1').textContent(), links[i]));
   }
-  // One that is an SVG.
+  // The graph is an SVG, not a canvas.
   await page.to('graph?model=r0');
   await page.locator('.graph-canvas svg').waitFor();
   for (const d of await page.locator('[role=application]').evaluateAll((all) => all.map((e) => [!!e.getAttribute('aria-label'), e.tabIndex]))) assert.deepEqual(d, [true, 0]);
@@ -210,7 +210,7 @@ checks['the views are those that what is open needs'] = async () => {
   await views(() => ({ models: [], runs: [] }), 'Training');
   await views((s) => ({ models: [], runs: s.runs, folder: null }), 'Training');
   await views((s) => ({ models: [{ ...s.models[0], text: 'a' }], runs: [], folder: null }), 'Graph', 'Forward', 'What if', 'Backward', 'Transformers', 'Compare');
-  // Of a file of tensors there is a list, and no graph.
+  // A file of tensors is shown as a list, without a graph.
   await views((s) => ({ models: [{ ...s.models[0], kind: 'tensors' }], runs: [], folder: null }), 'Graph', 'Compare');
   await page.to('graph');
   await page.getByText('This file has tensors but no function.', { exact: true }).waitFor();

@@ -381,7 +381,7 @@ const failed = await paths({
       await page.to(`lab?of=${of}`);
       const slider = page.getByRole('slider', { name: new RegExp(`^${name}`) });
       const ofIt = (r) => r.url().endsWith(`/api/lab/${request}`) && String(r.request().postDataJSON()[key]) === String(number);
-      // Its answer, too: the engine keeps 16 questions waiting, and no more.
+      // Waits for the answer: the engine refuses a request if 16 are waiting.
       const [answer] = await Promise.all([page.waitForResponse(ofIt), slider.fill(value)]);
       assert.deepEqual([answer.request().postDataJSON()[key], param(key)], [number, String(number)], `${of}: ${name}`);
     }
@@ -389,7 +389,7 @@ const failed = await paths({
     await page.getByRole('slider', { name: 'Row to change' }).fill('3');
     await page.getByRole('slider', { name: 'Scale of that row' }).fill('0.5');
     await until(() => assert.deepEqual([param('row'), param('scales')], ['3', '1,2,3,0.5']));
-    // What is as it was at first is not in the address.
+    // A value that is the default is not in the address.
     await page.getByRole('slider', { name: 'Scale of that row' }).fill('4');
     await until(() => assert.equal(param('scales'), null));
     await page.to('lab?of=losses');
@@ -532,7 +532,7 @@ const failed = await paths({
     await page.getByRole('button', { name: 'Next token' }).click();
     await until(async () => assert.match(await box.inputValue(), /^the mat./));
     answer();
-    // What is typed before the token comes stays.
+    // Text that is typed before the token comes is kept.
     await page.to(`transformers?model=r0&text=${encodeURIComponent(PROMPT)}`);
     await until(async () => assert.equal(await page.locator('.tokens li').count(), PROMPT.length));
     const token = await hold(page, 'generate');
@@ -552,7 +552,7 @@ const failed = await paths({
     assert.equal(await box.inputValue(), 'the hat');
     await box.fill('the cat');
     await until(async () => assert.equal(await ended.count(), 0));
-    // Another head is another question on attention alone.
+    // Choosing another head asks for attention only.
     await until(async () => assert.equal(await page.locator('.tokens li').count(), 'the cat'.length));
     const asked = [];
     const keep = (r) => r.url().includes('/api/') && asked.push(new URL(r.url()).pathname);

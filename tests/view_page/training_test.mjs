@@ -139,7 +139,7 @@ const failed = await paths({
     assert.notEqual(ofA, ofB, 'their colours');
     const diff = page.locator('section', { hasText: 'How their configurations differ' }).locator('tbody tr');
     await until(async () => assert.deepEqual(await diff.evaluateAll((all) => all.map((tr) => [...tr.cells].map((c) => c.textContent))), [['optimizer.lr', '0.005', '0.02']]));
-    // The one below is the first, or the one that is chosen.
+    // Below are the details of the first run, or of the one that is chosen.
     const command = page.locator('section', { hasText: 'Command to reproduce it' }).locator('pre');
     for (const name of ['b', 'a']) {
       await page.getByRole('group', { name: 'Which run below' }).getByRole('button', { name, exact: true }).click();
@@ -347,7 +347,7 @@ const failed = await paths({
     assert.equal(await to(last), modelHash('a'));
     const compared = page.locator('dt:text-is("saved checkpoint") + dd');
     assert.equal(await compared.textContent(), 'the same bits');
-    // A step that is none is the nearest one.
+    // A step outside of the run becomes the nearest one.
     const exactly = page.getByRole('spinbutton', { name: 'Step, exactly' });
     await page.locator('form.time-row').evaluate((form) => (form.noValidate = true));
     for (const [text, step] of [['-3', 0], [String(last + 9), last]]) {

@@ -349,7 +349,7 @@ const failed = await paths({
     at('#/graph?model=m4');
     await withEngine(() => refusal('It is in use.'), () => session.closeModel('m4'));
     assert.deepEqual([location.hash, told()], ['#/graph?model=m4', 'It is in use.']);
-    // One after a step of a run is computed again; of others, and where that fails, the address forgets it.
+    // The model after a step of a run is computed again. Where that fails, and for other models, the address drops it.
     at('#/compare?model=r0@7&a=r0@7&b=m0');
     await withEngine((path) => (path === 'session' ? { ...here, models: [m('r0@7')] } : {}), async (asked) => {
       await session.reopen('r0@7');

@@ -106,7 +106,10 @@ const isEdit = (e: Partial<Edit> | null): boolean =>
   (e!.noise === undefined || isObject(e!.noise)) &&
   (e!.patch === undefined || isObject(e!.patch));
 const editsText = computed(() => route.value.params['edits'] ?? '[]');
-/** The list of edits of the address; of what is unreadable, none. The same list until the edits change: what depends on it is not computed again. */
+/**
+ * The edits in the address; none if they are unreadable. It is the same list until the edits change, so that what depends on it is
+ * not computed again.
+ */
 export const edits = computed<Edit[]>(() => {
   try {
     const list: unknown = JSON.parse(editsText.value);
