@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -159,6 +160,7 @@ Buffer buffer_of(std::size_t bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   Buffer buffer(static_cast<std::byte*>(std::aligned_alloc(kHugePage, whole)));
+  if (!buffer) throw std::bad_alloc();
 #ifdef __linux__
   (void)madvise(buffer.get(), whole, MADV_HUGEPAGE);
 #endif

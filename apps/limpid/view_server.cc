@@ -174,9 +174,10 @@ Response report_of(view::Session& session, const std::string& run) {
   return response;
 }
 
-void post(serve::Worker& worker, const std::shared_ptr<Answer>& answer,
+// A page whose view changes gives up what it has asked for before.
+void post(serve::Worker& worker, const Request& request, const std::shared_ptr<Answer>& answer,
           std::function<void()> task) {
-  if (!worker.post(std::move(task)))
+  if (!worker.post(std::move(task), request.ticket))
     answer->send(failure(503, "busy", "too many requests are waiting: try again"));
 }
 
@@ -231,7 +232,7 @@ void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
     name += (i > 1 ? "/" : "") + request.segments[i];
   if (name == "run/events" && request.method == "GET") return follow(request, std::move(answer));
   if (name == "run/report" && request.method == "GET")
-    return post(quick_, answer,
+    return post(quick_, request, answer,
                 answering(answer, [this, run = query_value(request, "run").value_or("")] {
                   return report_of(session_, run);
                 }));
@@ -245,7 +246,7 @@ void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
         failure(404, "not_found", fmt::format("there is no request {}", in_quotes(name))));
   if (request.body.size() > session_.limits().body)
     return answer->send(failure(413, "too_large", "the request has too many bytes"));
-  post(endpoint->slow ? slow_ : quick_, answer,
+  post(endpoint->slow ? slow_ : quick_, request, answer,
        answering(answer, [this, endpoint, body = std::move(request.body)] {
          return view::answer(session_, *endpoint, body);
        }));
@@ -282,7 +283,7 @@ void ViewServer::file(const Request& request, Answer& answer) const {
 
 void ViewServer::open(const Request& request, const std::shared_ptr<Answer>& answer) {
   const std::string name = query_value(request, "name").value_or("");
-  post(slow_, answer, answering(answer, [this, name, body = request.body] {
+  post(slow_, request, answer, answering(answer, [this, name, body = request.body] {
          const auto bytes = std::as_bytes(std::span(body));
          return view::model_json(*session_.open(name, bytes)).dump({.replace_invalid = true});
        }));

@@ -205,7 +205,6 @@ class Weights {
   // Masks and frequencies, and the head of a model that uses its embedding for one.
   bool is_needless(std::string_view name) const {
     if (config_.net.tied && name == "lm_head.weight") return true;
-    if (name.substr(0, prefix_.size()) == prefix_) name.remove_prefix(prefix_.size());
     return detail::is_huggingface_buffer(config_.type, name);
   }
 

@@ -207,7 +207,8 @@ std::vector<Value> Builder::inline_function(const Function& function,
   for (const Value& v : arguments) values.push_back(own(v));
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!(values[i].type() == function.inputs()[i].type))
-      throw Error(ErrorCode::kShape,
+      throw Error(values[i].type().dtype == function.inputs()[i].type.dtype ? ErrorCode::kShape
+                                                                            : ErrorCode::kDtype,
                   fmt::format("function '{}': input '{}': expected {}, got {}", function.name(),
                               function.inputs()[i].name, to_string(function.inputs()[i].type),
                               to_string(values[i].type())));

@@ -250,8 +250,7 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
     throw HttpError(400, fmt::format("trace: expected one row, got {}", asked->rows));
   std::optional<NeuronPlace> place;
   if (!asked->neuron.empty()) place = parse_neuron_place(asked->neuron);
-  const bool posted = tracer_.post([asked, model, answer, place, ticket = request.ticket] {
-    if (ticket->given_up()) return;
+  const auto task = [asked, model, answer, place] {
     send_from(answer, [&] {
       Params inputs = model->source->params;
       for (std::size_t i = 0; i < asked->inputs.size(); ++i) {
@@ -270,8 +269,9 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
       response.facts.rows = 1;
       return response;
     });
-  });
-  if (!posted) throw HttpError(503, "other traces are being computed", {{"Retry-After", "1"}});
+  };
+  if (!tracer_.post(task, request.ticket))
+    throw HttpError(503, "other traces are being computed", {{"Retry-After", "1"}});
 }
 
 // ---- the repository

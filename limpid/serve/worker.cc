@@ -1,5 +1,7 @@
 #include "limpid/serve/worker.h"
 
+#include <utility>
+
 namespace limpid::serve {
 namespace {
 
@@ -18,11 +20,13 @@ Worker::~Worker() {
   thread_.join();
 }
 
-bool Worker::post(std::function<void()> task) {
+bool Worker::post(std::function<void()> task, std::shared_ptr<const Ticket> ticket) {
   {
     const std::lock_guard lock(mutex_);
+    if (tasks_.size() >= kMostTasks)
+      std::erase_if(tasks_, [](const Task& waiting) { return waiting.is_given_up(); });
     if (tasks_.size() >= kMostTasks) return false;
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), std::move(ticket)});
   }
   posted_.notify_one();
   return true;
@@ -33,10 +37,10 @@ void Worker::work() {
   for (;;) {
     posted_.wait(lock, [&] { return stop_ || !tasks_.empty(); });
     if (stop_) return;
-    const std::function<void()> task = std::move(tasks_.front());
+    const Task task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
-    task();
+    if (!task.is_given_up()) task.run();
     lock.lock();
   }
 }

@@ -4,8 +4,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
+
+#include "limpid/serve/ticket.h"
 
 namespace limpid::serve {
 
@@ -17,15 +20,23 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Posts a task, which must not throw. Returns false if 16 tasks are waiting already.
-  bool post(std::function<void()> task);
+  // Posts a task, which must not throw. Returns false if 16 tasks are waiting already. A task that
+  // waits is dropped once its ticket is given up.
+  bool post(std::function<void()> task, std::shared_ptr<const Ticket> ticket = nullptr);
 
  private:
+  struct Task {
+    bool is_given_up() const { return ticket && ticket->given_up(); }
+
+    std::function<void()> run;
+    std::shared_ptr<const Ticket> ticket;
+  };
+
   void work();
 
   std::mutex mutex_;
   std::condition_variable posted_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   bool stop_ = false;
   std::thread thread_;
 };

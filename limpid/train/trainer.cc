@@ -259,7 +259,6 @@ Trainer::Update Trainer::update(float rate, const Wishes& wishes, Until until) {
 Trainer::Update Trainer::sharded_update(float rate, const Wishes& wishes) {
   Update result;
   result.examples = examples_of_update();
-  last_.rate = rate;
   distribute::Reduction& sum = sharded_->sum();
   const distribute::ShardRange own = sum.shards();
   const std::int64_t every = options_.hash_shards_every;

@@ -107,9 +107,10 @@ std::vector<Value> composed_gradient(const CodeOnValues& gradient, const Gradien
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
     if (!cotangents[i]) continue;
     if (!(cotangents[i].type() == call.inputs[i].type()))
-      throw Error(ErrorCode::kShape,
-                  fmt::format("with_gradient: the cotangent of input {} is {}, expected {}", i,
-                              to_string(cotangents[i].type()), to_string(call.inputs[i].type())));
+      throw Error(
+          cotangents[i].dtype() == call.inputs[i].dtype() ? ErrorCode::kShape : ErrorCode::kDtype,
+          fmt::format("with_gradient: the cotangent of input {} is {}, expected {}", i,
+                      to_string(cotangents[i].type()), to_string(call.inputs[i].type())));
     if (!is_floating(call.inputs[i].dtype())) cotangents[i] = Value();
   }
   return cotangents;

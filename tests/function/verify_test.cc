@@ -292,6 +292,23 @@ TEST(Builder, TakesInputsBeforeOpsAndEndsOnce) {
             "function 'f' is already complete");
 }
 
+TEST(Builder, SaysWhetherTheShapeOrTheDtypeOfAnArgumentIsWrong) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });
+  for (const auto& [given, code] : {std::pair{Type{Dtype::kF64, {2}}, ErrorCode::kDtype},
+                                    std::pair{Type{Dtype::kF32, {3}}, ErrorCode::kShape}}) {
+    Builder b("g");
+    const Value x = b.input("x", given);
+    try {
+      b.inline_function(f, std::vector<Value>{x});
+      ADD_FAILURE() << to_string(given);
+    } catch (const Error& e) {
+      EXPECT_EQ(name(e.code()), name(code));
+      EXPECT_EQ(e.what(), "function 'f': input 'x': expected f32[2], got " + to_string(given));
+    }
+  }
+}
+
 TEST(Interpret, NamesTheInputThatDoesNotFit) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}},
                            [](std::span<const Value> in) { return std::vector<Value>{-in[0]}; });

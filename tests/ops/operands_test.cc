@@ -105,12 +105,14 @@ TEST(Operands, HaveTheDtypesThatTheirOpsCompute) {
       {"i32", "shift_right"},
       {"i32 i64; f32 f64 i32 i64", "scatter_add"},
       {"i64", "random_bits fold_in uniform normal"}};
+  std::set<std::string_view> asked = {"constant", "iota"};  // without operands
   for (const auto& [expected, ops] : kExpected)
     for (std::size_t at = 0; at < ops.size();) {
       const std::size_t end = std::min(ops.find(' ', at), ops.size());
       const Op* const op = find_op(ops.substr(at, end - at));
       at = end + 1;
       ASSERT_TRUE(op) << ops.substr(0, end);
+      asked.insert(op->name);
       const Example example = op->examples().front();
       std::string taken;
       std::set<Dtype> seen;
@@ -127,6 +129,7 @@ TEST(Operands, HaveTheDtypesThatTheirOpsCompute) {
       }
       EXPECT_EQ(taken, expected) << op->name;
     }
+  for (const Op* const op : all_ops()) EXPECT_TRUE(asked.contains(op->name)) << op->name;
 }
 
 TEST(Operands, OfReductionsAreNumbers) {

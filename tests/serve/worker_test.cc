@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <vector>
 
 namespace limpid::serve {
@@ -26,6 +27,32 @@ TEST(Worker, RunsTasksInTheirOrderAndLetsSixteenWait) {
   open.set_value();
   ended.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+}
+
+// What a client no longer waits for takes neither time nor a place.
+TEST(Worker, DropsTasksThatAreGivenUp) {
+  std::promise<void> entered, open, ended;
+  std::vector<int> order;
+  Worker worker;
+  ASSERT_TRUE(worker.post([&] {
+    entered.set_value();
+    open.get_future().wait();
+  }));
+  entered.get_future().wait();
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  for (int i = 0; i < 16; ++i) {
+    tickets.push_back(std::make_shared<Ticket>());
+    EXPECT_TRUE(worker.post([&order, i] { order.push_back(i); }, tickets.back()));
+  }
+  const auto last = [&ended] { ended.set_value(); };
+  EXPECT_FALSE(worker.post(last));
+  tickets[3]->give_up();
+  EXPECT_TRUE(worker.post(last));
+  EXPECT_FALSE(worker.post(last));
+  tickets[5]->give_up();  // there is no other task to make room for
+  open.set_value();
+  ended.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
 }
 
 // A server that ends does not read the models that wait.

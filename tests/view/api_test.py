@@ -1,7 +1,9 @@
 """limpid view over HTTP: its numbers are the tool's, and unauthorised requests are refused."""
 
 import base64
+import contextlib
 import gzip
+import http.client
 import json
 import math
 import os
@@ -425,6 +427,36 @@ class View(tool.ToolTest):
                 urllib.request.urlopen(asked, timeout=60)
             self.assertEqual(refused.exception.code, 404 if "no request" in expected else 405)
             self.assertIn(expected, refused.exception.read().decode())
+
+    def test_requests_that_the_page_gave_up_take_no_place(self):
+        with contextlib.ExitStack() as connections:
+            def ask(name, request):
+                connection = connections.enter_context(
+                    contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)))
+                connection.request("POST", f"/api/lab/{name}", json.dumps(request), {"Authorization": f"Bearer {self.page.token}"})
+                return connection
+
+            def is_answered(connection, seconds):
+                return bool(select.select([connection.sock], [], [], seconds)[0])
+
+            def is_refused(connection):
+                """As too many wait. An answer would come after the long one."""
+                if not is_answered(connection, 0.1):
+                    return False
+                self.assertEqual(connection.getresponse().status, 503)
+                return True
+
+            long = ask("init", {"layers": 100, "width": 256})  # some seconds
+            waiting = []
+            while len(waiting) < 100 and not is_refused(last := ask("optimizers", {"steps": 1})):
+                waiting.append(last)
+            self.assertIn(len(waiting), (15, 16))  # the long one may have waited, too
+            for connection in waiting:
+                connection.close()
+            while is_refused(last := ask("optimizers", {"steps": 1})):
+                pass
+            self.assertFalse(is_answered(long, 0), "places were free only after the long one")
+            self.assertEqual([c.getresponse().status for c in (long, last)], [200, 200])
 
     def test_a_run_without_a_report_has_none(self):
         (self.run_folder / "report.html").rename(self.run_folder / "kept.html")

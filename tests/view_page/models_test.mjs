@@ -451,6 +451,20 @@ const failed = await paths({
     page.off('request', keep);
     assert.ok(asked[0] === 0.25 && asked.length > 1 && asked.slice(1).every((x) => x === 0.75), asked.join());
   },
+  'forward: what shows more of a pass asks for no other': async () => {
+    await page.to('forward?model=r0&index=3');
+    await page.locator('.answer [data-probability]').first().waitFor();
+    const asked = [];
+    const keep = (r) => r.url().includes('/api/') && asked.push(new URL(r.url()).pathname);
+    page.on('request', keep);
+    const layers = await page.locator('.layer').count();
+    await page.getByRole('checkbox', { name: 'every op' }).click();
+    await until(async () => assert.ok((await page.locator('.layer').count()) > layers));
+    await page.to('forward?model=r0&index=3&all=1&cell=layers.1:5');
+    await page.locator('.terms tbody tr').first().waitFor();
+    page.off('request', keep);
+    assert.deepEqual(asked, ['/api/neuron']);
+  },
   'forward: what layers and bars say beside their numbers': async () => {
     let answer;
     const keep = async (r) => r.url().endsWith('/api/forward') && (answer = await r.json());

@@ -1,5 +1,5 @@
 // The example that a model is given, in the address: shared by all views that run a model, so that it stays from one to the next.
-import { computed } from '@preact/signals';
+import { computed, type ReadonlySignal } from '@preact/signals';
 
 import type { Edit, InputSpec, ModelInfo, Num, Part, TextInput } from '../engine/types';
 import { route, setParams } from './route';
@@ -61,6 +61,17 @@ export function parseNumbers(text: string): Num[] {
 export const notANumber = (text: string): string | undefined =>
   text.split(/[\s,;]+/).find((word) => word && Number.isNaN(Number(word)) && !words.test(word) && !/^nan$/i.test(word));
 
+/** A value that stays the same object until its contents or those of `of` change, so that what depends on it is not computed again. */
+function settled<T>(make: () => T, of: () => unknown = () => undefined): ReadonlySignal<T> {
+  let last: { value: T; text: string } | undefined;
+  return computed(() => {
+    const value = make();
+    const text = JSON.stringify([value, of()]);
+    if (last?.text !== text) last = { value, text };
+    return last.value;
+  });
+}
+
 export const source = computed<Source>(() => {
   const info = model.value;
   const list: Source[] = info ? sources(info) : [];
@@ -71,7 +82,7 @@ export const source = computed<Source>(() => {
 /** The text before somebody types one. */
 export const firstText = (): string => model.value?.text ?? '';
 
-export const inputSpec = computed<InputSpec>(() => {
+export const inputSpec = settled<InputSpec>(() => {
   const info = model.value;
   const p = route.value.params;
   const size = info ? inputSize(info) : 0;
@@ -87,7 +98,7 @@ export const inputSpec = computed<InputSpec>(() => {
       return { values: Array.from({ length: size }, (_, i) => given[i] ?? 0) };
     }
   }
-});
+}, () => [model.value?.id, model.value?.hash]);
 
 /** The text of the address; of a generated one its tokens, which another text may be split into. */
 export function textSpec(): TextInput {
@@ -105,14 +116,10 @@ const isEdit = (e: Partial<Edit> | null): boolean =>
   (e!.index === undefined || (Array.isArray(e!.index) && e!.index.every(Number.isInteger))) &&
   (e!.noise === undefined || isObject(e!.noise)) &&
   (e!.patch === undefined || isObject(e!.patch));
-const editsText = computed(() => route.value.params['edits'] ?? '[]');
-/**
- * The edits in the address; none if they are unreadable. It is the same list until the edits change, so that what depends on it is
- * not computed again.
- */
-export const edits = computed<Edit[]>(() => {
+/** The edits in the address; none if they are unreadable. */
+export const edits = settled<Edit[]>(() => {
   try {
-    const list: unknown = JSON.parse(editsText.value);
+    const list: unknown = JSON.parse(route.value.params['edits'] ?? '[]');
     return Array.isArray(list) ? (list as Edit[]).filter(isEdit) : [];
   } catch {
     return [];
