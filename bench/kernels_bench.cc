@@ -70,8 +70,7 @@ void product(const Kernels& k, std::size_t m, std::size_t n, std::size_t depth, 
   const Matrix b_matrix =
       layout == B::kRowMajor ? Matrix{b.data(), n, 1} : Matrix{b.data(), 1, depth};
   if (layout == B::kPacked) k.pack(b_matrix, depth, n, {0, n}, packed.data());
-  const Matmul matmul = {.m = m,
-                         .n = n,
+  const Matmul matmul = {.n = n,
                          .k = depth,
                          .a = a_matrix,
                          .b = b_matrix,

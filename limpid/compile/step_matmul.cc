@@ -108,7 +108,6 @@ struct MatmulStep final : Root {
     const float* from_a = worker.at<const float>(a) + item * m * k;
     const float* from_b = worker.at<const float>(b) + (packed ? 0 : item * k * n);
     kernels::Matmul arguments{};
-    arguments.m = m;
     arguments.n = n;
     arguments.k = k;
     arguments.a = transpose_a ? kernels::Matrix{from_a, 1, m} : kernels::Matrix{from_a, k, 1};
@@ -122,7 +121,6 @@ struct MatmulStep final : Root {
   }
   kernels::NarrowMatmul narrow_arguments(const Worker& worker) const {
     kernels::NarrowMatmul arguments{};
-    arguments.m = m;
     arguments.n = n;
     arguments.k = k;
     arguments.a = worker.at<const float>(a);

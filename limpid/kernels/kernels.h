@@ -89,9 +89,10 @@ struct Matrix {
   std::size_t col_stride;
 };
 
-// C = A B (+ bias) (then ReLU). A is m x k, B is k x n, C is m x n and row-major.
+// C = A B (+ bias) (then ReLU). A is m x k, B is k x n, C is m x n and row-major. A call computes a
+// range of the m rows.
 struct Matmul {
-  std::size_t m, n, k;
+  std::size_t n, k;
   Matrix a;
   Matrix b;               // ignored if packed_b is given
   const float* packed_b;  // B packed by pack(), or nullptr
@@ -115,7 +116,7 @@ struct Range {
 
 // C = A B (+ bias) (then ReLU) as above, where B is bf16 or i8 and A is row-major.
 struct NarrowMatmul {
-  std::size_t m, n, k;
+  std::size_t n, k;
   const float* a;
   std::size_t a_row_stride;
   const void* packed_b;  // packed by NarrowKernels::pack()

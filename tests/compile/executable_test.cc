@@ -589,6 +589,52 @@ TEST(Plan, MakesOnePassOfProgramsThatJoinInTurn) {
   expect_interpreted(f);
 }
 
+// What is computed of an operand alone waits for the product, too, and needs no pass of its own.
+// The sum of both joins its last operand, tanh, and so moves in the second turn only.
+TEST(Plan, MovesWhatAProductIsCombinedWithBehindIt) {
+  const Function f = trace("f", {{"x", f32({8, 16})}, {"w", f32({16, 16})}}, [](auto in) {
+    const Value product = matmul(in[0], in[1]), e = exp(in[0]), t = tanh(in[0]);
+    return std::vector<Value>{product * (e + t)};
+  });
+  EXPECT_EQ(compile(f).plan(), R"(out0 = matmul 1x8x16x16 in0 in1
+    r0 = in0
+    r1 = out0
+    r2 = exp r0
+    r3 = tanh r0
+    r4 = add r2 r3
+    r5 = multiply r1 r4
+    out0 = r5
+)");
+  expect_interpreted(f);
+}
+
+// A program of random bits reads its key, which is made behind the product here.
+TEST(Plan, KeepsRandomBitsBehindTheirKey) {
+  const Function f = trace(
+      "f", {{"x", f32({8, 16})}, {"w", f32({16, 16})}, {"keys", {Dtype::kI64, {3}}}}, [](auto in) {
+        const Value product = matmul(in[0], in[1]);
+        const Value bits = random_bits(sum(in[2], 0), {8, 16});
+        return std::vector<Value>{cast(bits, Dtype::kF32) * exp(product)};
+      });
+  const std::string plan = compile(f).plan();
+  EXPECT_LT(plan.find("reference sum"), plan.find("= random_bits")) << plan;
+  expect_interpreted(f);
+}
+
+TEST(Plan, ComputesI32InLanes) {
+  const Type i32{Dtype::kI32, {40}};
+  const Function f = trace("f", {{"a", i32}, {"b", i32}},
+                           [](auto in) { return std::vector<Value>{(in[0] + in[1]) * in[0]}; });
+  EXPECT_EQ(compile(f).plan(), R"(lanes
+    r0 = in0
+    r1 = in1
+    r2 = add r0 r1
+    r3 = multiply r2 r0
+    out0 = r3
+)");
+  expect_interpreted(f);
+}
+
 // A value takes the smallest gap between others that it fits, and leaves the rest of it to the
 // next; gaps beside each other are one.
 TEST(Plan, FillsTheGapsBetweenValues) {

@@ -207,6 +207,7 @@ TEST(JsonView, NamesThePathOfWhatIsWrong) {
           [&] { (void)mlp.at("sizes").as_strings(); });
   refused("config.mlp.tags[1]: expected a string, got 1",
           [&] { (void)mlp.at("tags").as_strings(); });
+  refused("config.mlp.name: expected a list, got 1", [&] { (void)mlp.at("name").as_strings(); });
   refused("config.mlp.name: expected true or false, got 1",
           [&] { (void)mlp.at("name").as_bool(); });
   refused("config.mlp.name: expected an object, got 1", [&] { (void)mlp.at("name").find("x"); });

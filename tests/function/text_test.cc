@@ -8,6 +8,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/key.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
@@ -47,6 +48,17 @@ TEST(Text, LinesMayBeginWithTabs) {
   std::string text;
   for (const char* c = kMlp; *c != 0; ++c) text += *c == '\n' ? "\n\t" : std::string(1, *c);
   EXPECT_EQ(to_text(parse_function(text)), kMlp);
+}
+
+// The shortest text of numbers has two characters for each.
+TEST(Text, NumbersNeedNoSpaces) {
+  constexpr std::int64_t kCount = 300;
+  std::string numbers = "1";
+  for (std::int64_t i = 1; i < kCount; ++i) numbers += ",1";
+  const Function f = parse_function("function f() {\n%0 = constant() {value = u8[300] (" + numbers +
+                                    ")} : u8[300]\nreturn %0\n}");
+  const std::vector<std::uint8_t> ones(kCount, 1);
+  EXPECT_TRUE(interpret(f, {})[0].same_bits(Tensor::from<std::uint8_t>({kCount}, ones)));
 }
 
 // No name of a result, if it has none, and no control character.

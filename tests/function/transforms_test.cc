@@ -304,6 +304,13 @@ TEST(Bind, ReplacesInputsAndRefusesStrangers) {
   EXPECT_THROW(bind(net.function(), {{"layers.0.bias", params.at("layers.0.bias")},
                                      {"layers.O.weight", params.at("layers.0.weight")}}),
                Error);
+  try {
+    bind(net.function(), {{"layers.O.weight", params.at("layers.0.weight")}});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string_view(e.what()).find("layers.1.weight"), std::string_view::npos)
+        << "the names that there are: " << e.what();
+  }
   const auto code_of = [&](const Type& type) {
     try {
       bind(net.function(), {{"layers.0.bias", Tensor::zeros(type)}});

@@ -48,6 +48,12 @@ TEST(Verify, ShowsTheOpsAroundTheFault) {
   EXPECT_NE(text.find("\n  %5 = "), std::string::npos) << text;
   EXPECT_NE(text.find("\n  %15 = "), std::string::npos) << text;
   EXPECT_EQ(text.find("%4 = "), std::string::npos) << text;
+  // Near the first op, all of those before it.
+  for (const std::size_t op : {1, 5}) {
+    Function::Parts other = chain(20);
+    other.types[op + 1] = {Dtype::kF32, {3}};
+    EXPECT_NE(complaint(std::move(other)).find("\n  %0 = exp(%x) : "), std::string::npos) << op;
+  }
 }
 
 TEST(Verify, RefusesUseBeforeDefinition) {

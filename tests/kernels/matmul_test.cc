@@ -99,8 +99,7 @@ class MatmulTest : public OnEveryIsa {
     const std::size_t c_stride = s.n + o.padding;
     Guarded c(s.m * c_stride, 1);
     for (std::size_t i = 0; i < c.size(); ++i) c[i] = kNan;
-    const Matmul matmul = {.m = s.m,
-                           .n = s.n,
+    const Matmul matmul = {.n = s.n,
                            .k = s.k,
                            .a = a.matrix,
                            .b = o.b == Layout::kPacked ? Matrix{} : b.matrix,  // then ignored
@@ -244,8 +243,7 @@ TEST_P(MatmulTest, SpecialValues) {
   for (const bool relu : {false, true}) {
     const std::vector<float> want = reference({m, n, depth}, a.matrix, b.matrix, nullptr, relu);
     Floats c(m * n, 1.0f);
-    const Matmul matmul = {.m = m,
-                           .n = n,
+    const Matmul matmul = {.n = n,
                            .k = depth,
                            .a = a.matrix,
                            .b = b.matrix,
@@ -274,8 +272,7 @@ TEST_P(MatmulTest, UnderflowToMinusZero) {
       ASSERT_TRUE(same(arithmetic::dot(a.data(), 1, w.data(), 1, s.k), -0.0f));
       for (const bool relu : {false, true}) {
         Floats c(s.m * s.n, 1.0f);
-        const Matmul matmul = {.m = s.m,
-                               .n = s.n,
+        const Matmul matmul = {.n = s.n,
                                .k = s.k,
                                .a = {a.data(), s.k, 1},
                                .b = matrix,
@@ -329,8 +326,7 @@ TEST_P(MatmulTest, RowOfPacked) {
 TEST_P(MatmulTest, EmptyRangesAreLeftAlone) {
   float c = 7;
   const float one = 1;
-  const Matmul matmul = {.m = 1,
-                         .n = 1,
+  const Matmul matmul = {.n = 1,
                          .k = 1,
                          .a = {&one, 1, 1},
                          .b = {&one, 1, 1},

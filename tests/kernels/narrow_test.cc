@@ -25,8 +25,7 @@ class NarrowTest : public OnEveryIsa {
     narrow.pack(weights, 1, s.k, s.k, s.n, packed.data());
     const Floats bias = values(2, s.n);
     Guarded c(s.m * s.n, 3);
-    const NarrowMatmul product{.m = s.m,
-                               .n = s.n,
+    const NarrowMatmul product{.n = s.n,
                                .k = s.k,
                                .a = a.data(),
                                .a_row_stride = s.k,

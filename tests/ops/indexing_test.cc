@@ -219,13 +219,19 @@ TEST(AlongAxis, FlipsTheAxisThatIsAsked) {
 
 TEST(AlongAxis, FlipAndPaddingRepeatElements) {
   const auto y = run({reals({3}, {1, 2, 3})}, [](std::span<const Value> in) {
-    return Values{flip(in[0], 0), pad(in[0], {4}, {3}, PadMode::kReflect),
-                  pad(in[0], {2}, {1}, PadMode::kEdge), pad(in[0], {4}, {1}, PadMode::kWrap)};
+    return Values{flip(in[0], 0),
+                  pad(in[0], {4}, {3}, PadMode::kReflect),
+                  pad(in[0], {2}, {1}, PadMode::kEdge),
+                  pad(in[0], {4}, {1}, PadMode::kWrap),
+                  pad(in[0], {0}, {2}, PadMode::kEdge),
+                  pad(in[0], {2}, {0}, PadMode::kEdge)};
   });
   EXPECT_TRUE(y[0].same_bits(reals({3}, {3, 2, 1})));
   EXPECT_TRUE(y[1].same_bits(reals({10}, {1, 2, 3, 2, 1, 2, 3, 2, 1, 2})));
   EXPECT_TRUE(y[2].same_bits(reals({6}, {1, 1, 1, 2, 3, 3})));
   EXPECT_TRUE(y[3].same_bits(reals({8}, {3, 1, 2, 3, 1, 2, 3, 1})));
+  EXPECT_TRUE(y[4].same_bits(reals({5}, {1, 2, 3, 3, 3})));
+  EXPECT_TRUE(y[5].same_bits(reals({5}, {1, 1, 1, 2, 3})));
 }
 
 TEST(AlongAxis, PaddingHasTwoNumbersForEachDimension) {
