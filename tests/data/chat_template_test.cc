@@ -325,6 +325,8 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{{ x is divisibleby 2 }}", "the test 'divisibleby'");
   unsupported("{{ messages | tojson(ensure_ascii=true) }}", "the filter tojson with these");
   unsupported("{{ messages | list(1) }}", "the filter list with these arguments");
+  unsupported("{{ messages | length(1) }}", "the filter length with these arguments");
+  unsupported("{{ messages[0].items(1) }}", "items with these arguments");
   unsupported("{{ strftime_now('%d') }}", "the function 'strftime_now'");
   unsupported("{% set a, b = 1, 2 %}", "set with ','");
   unsupported("{% set x %}{% endset %}", "set with the end of a tag");

@@ -172,8 +172,8 @@ TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
   EXPECT_EQ(loaded("unsupported"), "");
   put("config.json", R"({"eos_token_id": 7})");
   EXPECT_EQ(loaded("ends"), Json::array({7}));
-  put("generation_config.json", R"({"eos_token_id": [9, 7, 2]})");
-  EXPECT_EQ(loaded("ends"), Json::array({2, 7, 9}));
+  put("generation_config.json", R"({"eos_token_id": [9, 7, 0]})");
+  EXPECT_EQ(loaded("ends"), Json::array({0, 7, 9}));
   put("chat_template.jinja", "J");  // the newer place of a template
   EXPECT_EQ(loaded("template"), "J");
   // Text beside such tokens would have other tokens.

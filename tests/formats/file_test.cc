@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -382,6 +383,18 @@ TEST(WriteFile, LeavesItsNamesBehindAndNoOthers) {
   if (::getpid() != 1) {
     EXPECT_FALSE(is_left_behind(".limpid-1-0.tmp"));
   }
+  // Nothing happens to a process that is asked about.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  ASSERT_GT(child, 0);
+  EXPECT_FALSE(is_left_behind(".limpid-" + std::to_string(child) + "-0.tmp"));
+  ::kill(child, SIGKILL);
+  int how = 0;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL) << how;
   EXPECT_FALSE(is_left_behind(".limpid-" + own + "-0"));
   EXPECT_FALSE(is_left_behind("limpid-" + own + "-0.tmp"));
   for (const char* name : {".limpid-.tmp", ".limpid-x-0.tmp", ".limpid-0-0.tmp", ".limpid-1.tmp"})

@@ -176,6 +176,30 @@ TEST(Init, NoTwoTensorsOfANetworkBeginAlike) {
   }
 }
 
+// A key gives the same parameters in every release.
+TEST(Init, OfALayerKeepsItsBits) {
+  Gpt llama = llama_shaped(), gpt2 = gpt2_shaped();
+  for (Gpt* net : {&llama, &gpt2}) {
+    net->vocabulary = 11;
+    net->layers = 2;
+    net->width = 24;
+  }
+  const std::pair<std::uint64_t, Params> kept[] = {
+      {0x0f6d259c2566e6fa, llama.init(Key(1))},
+      {0x8577f4dfdb6113b7, gpt2.init(Key(1))},
+      {0xda24761dabb8cf08, mlp({6, 6, 6, 6}, relu).init(Key(1))},
+      {0xcdbf188c293f4c37, CharLm{5, 3, 2, Mlp{{6, 8, 5}}}.init(Key(1))},
+      {0x7a00ef0589124b56, FeedForward{6, 12}.init(Key(1))},
+      {0x2f7f73a4b6ff1a88, GatedFeedForward{6, 12}.init(Key(1))},
+      {0x1884e32c8b957110, MultiHeadAttention{.features = 6, .heads = 2}.init(Key(1))},
+      {0x2cebcb9253cab5f6, PreNorm{Linear{6, 6}, Linear{6, 6}}.init(Key(1))},
+      {0xccfa7aaa42dc838e, sequential(Linear{6, 6}, relu, Linear{6, 6}).init(Key(1))}};
+  for (const auto& [expected, params] : kept) {
+    const std::vector<std::uint64_t> each = hashes(params.values());
+    EXPECT_EQ(hash(std::as_bytes(std::span(each))), expected) << params.begin()->first;
+  }
+}
+
 // The gradient of x + f(x) is 1 + df/dx.
 TEST(Residual, GradientIsOneMore) {
   const auto branch = sequential(Linear{3, 3}, limpid::tanh);

@@ -253,6 +253,10 @@ TEST(OnnxProducts, OfBytesMeetOneZeroPoint) {
   EXPECT_TRUE(OneNode("MatMulInteger", 10)
                   .run({c, b, std::nullopt, Tensor::from<std::int8_t>({}, {-100})})[0]
                   .same_bits(narrow({1, 1}, {20000})));
+  EXPECT_TRUE(OneNode("MatMulInteger", 10)
+                  .run({c, Tensor::from<std::int8_t>({2, 1}, {1, 2}),
+                        Tensor::from<std::int8_t>({}, {-100})})[0]
+                  .same_bits(narrow({1, 1}, {600})));
 }
 
 TEST(OnnxProducts, OfIntegersTakeAZeroPointForEachRow) {
