@@ -769,9 +769,10 @@ TEST(OnnxNorms, AreRefusedWhereTheyDoNotFit) {
 // Statistics are of f32 unless they are to have the type of x; the second may be wanted alone.
 TEST(OnnxNorms, StatisticsOfRowsComeAlone) {
   const Tensor x = Tensor::from<double>({1, 2}, {1, 3}), scale = Tensor::from<double>({2}, {1, 1});
-  for (const std::int64_t stash : {1, 11}) {
+  for (const std::int64_t stash : {0, 1, 11}) {  // 0: none is named
     OneNode node("LayerNormalization", 17);
-    node.integer("stash_type", stash).real("epsilon", 0);
+    node.real("epsilon", 0);
+    if (stash > 0) node.integer("stash_type", stash);
     for (const char* name : {"x", "scale"}) node.node->add_input(name);
     for (const char* name : {"", "", "deviation"}) node.node->add_output(name);
     auto& graph = *node.model.mutable_graph();
@@ -779,7 +780,7 @@ TEST(OnnxNorms, StatisticsOfRowsComeAlone) {
     add_input(graph, "scale", ::onnx::TensorProto::DOUBLE, {"2"});
     add_output(graph, "deviation");
     const auto y = interpret(import(node.model).function, std::vector<Tensor>{x, scale})[0];
-    EXPECT_TRUE(y.same_bits(stash == 1 ? reals({1, 1}, {1}) : Tensor::from<double>({1, 1}, {1})));
+    EXPECT_TRUE(y.same_bits(stash < 11 ? reals({1, 1}, {1}) : Tensor::from<double>({1, 1}, {1})));
   }
 }
 
@@ -799,6 +800,8 @@ TEST(OnnxNorms, MeansAndVariancesAreOverTheseAxes) {
 TEST(OnnxNorms, ALineOfZerosHasNoDirection) {
   const Tensor x = reals({2, 2}, {0, 0, 3, 4});
   expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({2, 2}, {0, 0, 0.6f, 0.8f}));
+  expect_near(OneNode("LpNormalization", 22).integer("p", 1).run({reals({1, 2}, {-1, 3})})[0],
+              reals({1, 2}, {-0.25f, 0.75f}));
 }
 
 TEST(OnnxClasses, SoftmaxWasOverAllDimensionsFromTheAxisOn) {
