@@ -327,6 +327,7 @@ TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {
   unsupported("{{ messages | list(1) }}", "the filter list with these arguments");
   unsupported("{{ messages | length(1) }}", "the filter length with these arguments");
   unsupported("{{ messages[0].items(1) }}", "items with these arguments");
+  unsupported("{{ messages[0] | items(1) }}", "the filter items with these arguments");
   unsupported("{{ strftime_now('%d') }}", "the function 'strftime_now'");
   unsupported("{% set a, b = 1, 2 %}", "set with ','");
   unsupported("{% set x %}{% endset %}", "set with the end of a tag");
