@@ -732,7 +732,6 @@ TemplateValue TemplateOperations::split(const TemplateNode& node, const std::str
     end = of.find(by, begin);
     parts.push_back(text(node, of.substr(begin, end == std::string::npos ? end : end - begin)));
     work_.step(node);
-    if (end == std::string::npos) break;
   }
   return list(node, Sequence::kList, std::move(parts));
 }
