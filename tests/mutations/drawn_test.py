@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Which breakages are drawn from a source, that each is a choice of the program, and which the compiler's errors are about."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import drawn  # noqa: E402
+
+SOURCE = """\
+// if (a < b) return; is no statement here
+#define LESS(a, b) ((a) < (b))
+constexpr int kTwo = 1 + 1;
+constexpr int twice(int x) { return x + x; }
+const char* const kText = "x = 1 + 1;";
+
+int f(int a, int b) {
+  int c = less(a, b) ? 10 : 20;
+  if (a == b && a > 3) c += 5;
+  for (int i = 0; i < a; ++i) step(c);
+  reserve(c);
+  return min(a, c);
+}
+"""
+# What stands there, and what takes its place.
+EXPECTED = [
+    ("less(a, b) ? 10 : 20", "10"), ("less(a, b) ? 10 : 20", "20"), ("less(a, b) ? 10 : 20", "less(a, b) ? 11 : 20"),
+    ("less(a, b) ? 10 : 20", "less(a, b) ? 10 : 21"), ("less(a, b) ? 10 : 20", "less(b, a) ? 10 : 20"),
+    ("a == b && a > 3", "true"), ("a == b && a > 3", "false"), ("a == b && a > 3", "a != b && a > 3"),
+    ("a == b && a > 3", "a == b || a > 3"), ("a == b && a > 3", "a == b && a >= 3"), ("a == b && a > 3", "a == b && a > 4"),
+    ("c += 5", ""), ("c += 5", "c -= 5"), ("c += 5", "c += 6"), ("0", "1"), ("i < a", "i <= a"), ("step(c)", ""),
+]  # fmt: skip
+# What f(4, 4) is with each of them.
+RESULTS = [19, 29, 29, 30, 29, 29, 24, 24, 29, 29, 24, 24, 19, 30, 28, 30, 25]
+
+
+class Drawn(unittest.TestCase):
+    def test_statements_of_functions_are_broken_and_nothing_else(self):
+        changes = drawn.Source("limpid/a.cc", SOURCE).changes
+        self.assertEqual([(SOURCE[c.begin : c.end], c.to) for c in changes], EXPECTED)
+
+    def test_each_is_a_choice(self):
+        changes = dict(enumerate(drawn.Source("limpid/a.cc", SOURCE).changes, 1))
+        begin = "#include <cstdio>\nbool less(int a, int b) { return a < b; }\nvoid step(int& c) { c += 1; }\nvoid reserve(int) {}\nint min(int, int c) { return c; }\n"
+        end = '\nint main() { std::printf("%d", f(4, 4)); }\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "drawn_choice.h").write_text(drawn.CHOICE_HEADER)
+            (path / "drawn_choice.cc").write_text(drawn.CHOICE_SOURCE)
+            (path / "a.cc").write_text(begin + drawn.with_choices(SOURCE, changes) + end)
+            subprocess.run(["c++", "-std=c++20", "-w", "a.cc", "drawn_choice.cc", "-o", "a"], cwd=path, check=True)
+
+            def result(number):
+                run = subprocess.run([path / "a"], env={"LIMPID_DRAWN": str(number), "LIMPID_DRAWN_REACHED": str(path / "reached")},
+                                     capture_output=True, text=True, check=True)  # fmt: skip
+                return int(run.stdout)
+
+            self.assertEqual(result(0), 29)
+            reached = (path / "reached").read_bytes()
+            self.assertEqual([n for n, was in enumerate(reached) if was], [*range(1, len(EXPECTED) + 1)])
+            self.assertEqual([result(n) for n in changes], RESULTS)
+
+    def test_an_error_is_about_the_version_on_its_line_or_those_above_it(self):
+        lines = {"limpid/a.cc": ["", "/*4*/ LIMPID", "/*7*/ LIMPID", "was", "", "/*9*/ LIMPID", "more of it", "was"]}
+
+        def faults(line, what="error: no"):
+            return drawn.faults_of(f"noise\n{drawn.WORK}/limpid/a.cc:{line}:3: {what}\n", lines)
+
+        self.assertEqual(faults(2), {4})
+        self.assertEqual(faults(3, "  required from here"), {7})
+        self.assertEqual(faults(4), {4, 7})
+        self.assertEqual(faults(7), {9})
+        self.assertEqual(faults(3, "note: so"), set())
+        self.assertEqual(drawn.faults_of("/usr/include/vector:2:3: error: no", lines), set())
+
+    def test_the_tests_of_its_room_are_asked_first(self):
+        tests = [drawn.Test(f"tests/{room}/{room}_test", "A.b", {}, seconds) for room, seconds in
+                 (("ops", 2.0), ("core", 3.0), ("core", 1.0), ("laws", 0.5))]  # fmt: skip
+        change = drawn.Change("limpid/core/a.cc", 0, 1, False, "b")
+        asked = drawn.in_turn(change, 1, tests, 4)
+        self.assertEqual([(t.room(), t.seconds) for t in asked], [("core", 1.0), ("core", 3.0)])
+        self.assertEqual(len(drawn.in_turn(change, 1, tests, 0)), 1)
+        self.assertEqual(len(drawn.in_turn(change, 1, tests, 100)), 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
