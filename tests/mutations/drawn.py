@@ -1,4 +1,4 @@
-"""Draws small breakages from the sources by itself, and says which of them no test notices.
+"""Draws small breakages from the sources by itself, and says which of them no C++ test notices.
 
 usage: drawn.py [--seed SEED] [--seconds S] [--jobs N] COUNT [FILE...]
 
