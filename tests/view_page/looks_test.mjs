@@ -84,7 +84,7 @@ checks['every view by its number, every drawing by Tab'] = async () => {
 checks['keys that are typed into a field are its own, and / goes to the search'] = async () => {
   const page = await pageOf(browser, server.address);
   await page.to('graph');
-  assert.equal(await page.title(), 'Graph · Limpid');
+  await until(async () => assert.equal(await page.title(), 'Graph · Limpid'));  // it follows the view by a frame
   const find = page.getByRole('searchbox', { name: 'Find' });
   await find.waitFor();
   await page.locator('body').press('/');
