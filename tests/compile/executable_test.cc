@@ -589,8 +589,8 @@ TEST(Plan, MakesOnePassOfProgramsThatJoinInTurn) {
   expect_interpreted(f);
 }
 
-// What is computed of an operand alone waits for the product, too, and needs no pass of its own.
-// The sum of both joins its last operand, tanh, and so moves in the second turn only.
+// exp and tanh read an operand of the product, and move behind it, so that one pass computes all.
+// The sum joins tanh first, and so moves in the second turn.
 TEST(Plan, MovesWhatAProductIsCombinedWithBehindIt) {
   const Function f = trace("f", {{"x", f32({8, 16})}, {"w", f32({16, 16})}}, [](auto in) {
     const Value product = matmul(in[0], in[1]), e = exp(in[0]), t = tanh(in[0]);

@@ -12,33 +12,41 @@
 namespace limpid::serve {
 namespace {
 
+// A task that keeps the worker busy until it is told to end.
+class Busy {
+ public:
+  explicit Busy(Worker& worker) {
+    EXPECT_TRUE(worker.post([this] {
+      entered_.set_value();
+      open_.get_future().wait();
+    }));
+    entered_.get_future().wait();
+  }
+  void end() { open_.set_value(); }
+
+ private:
+  std::promise<void> entered_, open_;
+};
+
 TEST(Worker, RunsTasksInTheirOrderAndLetsSixteenWait) {
-  std::promise<void> entered, open, ended;
+  std::promise<void> ended;
   std::vector<int> order;
   Worker worker;
-  ASSERT_TRUE(worker.post([&] {
-    entered.set_value();
-    open.get_future().wait();
-  }));
-  entered.get_future().wait();
+  Busy busy(worker);
   for (int i = 0; i < 15; ++i) EXPECT_TRUE(worker.post([&order, i] { order.push_back(i); }));
   EXPECT_TRUE(worker.post([&ended] { ended.set_value(); }));
   EXPECT_FALSE(worker.post([&order] { order.push_back(-1); }));
-  open.set_value();
+  busy.end();
   ended.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
 }
 
 // What a client no longer waits for takes neither time nor a place.
 TEST(Worker, DropsTasksThatAreGivenUp) {
-  std::promise<void> entered, open, ended;
+  std::promise<void> ended;
   std::vector<int> order;
   Worker worker;
-  ASSERT_TRUE(worker.post([&] {
-    entered.set_value();
-    open.get_future().wait();
-  }));
-  entered.get_future().wait();
+  Busy busy(worker);
   std::vector<std::shared_ptr<Ticket>> tickets;
   for (int i = 0; i < 16; ++i) {
     tickets.push_back(std::make_shared<Ticket>());
@@ -50,7 +58,7 @@ TEST(Worker, DropsTasksThatAreGivenUp) {
   EXPECT_TRUE(worker.post(last));
   EXPECT_FALSE(worker.post(last));
   tickets[5]->give_up();  // there is no other task to make room for
-  open.set_value();
+  busy.end();
   ended.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}));
 }
