@@ -189,7 +189,7 @@ checks['a view that fails says why, and opens again without the rest of its addr
   assert.match(await page.locator('main p').textContent(), /^Cannot read properties of undefined /);
   await page.getByRole('button', { name: 'Open it without the rest of the address' }).click();
   await page.locator('.answer [data-probability]').first().waitFor();
-  assert.equal(page.url().split('#')[1], '/forward');
+  await until(() => assert.equal(page.url().split('#')[1], '/forward'));
 };
 checks['the views are those that what is open needs'] = async () => {
   const page = await pageOf(browser, server.address);

@@ -226,7 +226,7 @@ const failed = await paths({
     await page.to('playground?data=moons&hidden=5&noise=0.4');
     await page.getByRole('button', { name: 'Three arms' }).click();
     await until(() => assert.match(page.url(), /data=arms/));
-    assert.equal(param('noise'), null); // the noise of other data
+    await until(() => assert.equal(param('noise'), null)); // the noise of other data
     await until(async () => assert.equal(await steps(), 0));
     await until(async () => {
       if ((await steps()) < 3) await page.getByRole('button', { name: 'One step' }).click();
@@ -383,7 +383,7 @@ const failed = await paths({
       const ofIt = (r) => r.url().endsWith(`/api/lab/${request}`) && String(r.request().postDataJSON()[key]) === String(number);
       // Waits for the answer: the engine refuses a request if 16 are waiting.
       const [answer] = await Promise.all([page.waitForResponse(ofIt), slider.fill(value)]);
-      assert.deepEqual([answer.request().postDataJSON()[key], param(key)], [number, String(number)], `${of}: ${name}`);
+      await until(() => assert.deepEqual([answer.request().postDataJSON()[key], param(key)], [number, String(number)], `${of}: ${name}`));
     }
     await page.to('lab?of=norms');
     await page.getByRole('slider', { name: 'Row to change' }).fill('3');
@@ -398,7 +398,7 @@ const failed = await paths({
     await page.to('lab?of=activations');
     await page.getByRole('combobox', { name: 'Activation' }).selectOption('tanh');
     await until(async () => assert.equal(await page.locator('figure.chart figcaption span').textContent(), 'tanh'));
-    assert.equal(param('activation'), 'tanh');
+    await until(() => assert.equal(param('activation'), 'tanh'));
   },
   'lab: the numbers of experiments are the engine’s': async () => {
     const text = (t) => page.locator('.experiment').getByText(t).waitFor();
@@ -542,7 +542,7 @@ const failed = await paths({
     token();
     await made;
     await until(async () => assert.ok(await page.getByRole('button', { name: 'Next token' }).isEnabled()));
-    assert.deepEqual([await box.inputValue(), param('text')], ['the hat', 'the hat']);
+    await until(async () => assert.deepEqual([await box.inputValue(), param('text')], ['the hat', 'the hat']));
     // A model that ends the text before the last token says so, until there is another text.
     const ended = page.getByText('The model ended the text here.');
     assert.equal(await ended.count(), 0);
