@@ -76,6 +76,20 @@ TEST(Summary, DrawsARepeatedBlockOnce) {
             1);
 }
 
+TEST(Summary, DrawsTwoSeriesOfBlocks) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {
+    Value x = in[0];
+    for (const char* name : {"encoder.0", "encoder.1", "decoder.0", "decoder.1", "decoder.2"}) {
+      const Builder::Scope block(x.builder(), name);
+      for (int i = 0; i < 6; ++i) x = name[0] == 'e' ? relu(x) : tanh(x);
+    }
+    return std::vector<Value>{x};
+  });
+  const std::string text = to_text(summarize(f, {}));
+  for (const char* title : {"\n\u250c encoder.0 to encoder.1 ", "\n\u250c decoder.0 to decoder.2 "})
+    EXPECT_NE(text.find(title), std::string::npos) << text;
+}
+
 // Only the add of the block itself is drawn as a join.
 TEST(Summary, NamesTheAddsOfLayersWithinARepeatedBlock) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {4}}}}, [&](std::span<const Value> in) {

@@ -124,11 +124,13 @@ class In(unittest.TestCase):
             with warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")
                 with lp.no_copy(warn=True):
+                    first = sys._getframe().f_lineno + 1
                     lp.asarray(other)
                     lp.relu(other)
                     lp.compile(lp.relu)(other)
                     lp.vmap(lp.relu)(other)
-            self.assertEqual([(one.category, one.filename) for one in seen], [(lp.CopyWarning, __file__)] * 4)
+            where = [(one.category, one.filename, one.lineno) for one in seen]
+            self.assertEqual(where, [(lp.CopyWarning, __file__, first + i) for i in range(4)])
         for dtype in (">f8", ">f4", ">f2", ">i8", ">i4"):
             for other in (np.array([[1, -2, 3]], dtype), np.array(-5, dtype)):
                 got = lp.asarray(other)

@@ -41,6 +41,19 @@ class Estimators(unittest.TestCase):
         number = estimators.MLPRegressor(8, dropout=0.1, max_iter=4, random_state=1).fit(x, y)
         self.assertTrue(one.params_.same_bits(number.params_))
 
+    def test_units_of_the_features_do_not_show(self):
+        rng = np.random.default_rng(0)
+        # Means and deviations of these are exact, in both units.
+        x, y = rng.integers(-8, 9, (32, 3)), rng.integers(-8, 9, 32)
+        near, far = (estimators.MLPRegressor([8], max_iter=3, random_state=1).fit(z, y) for z in (x, 4 * x + 1024))
+        self.assertTrue(near.params_.same_bits(far.params_))
+        self.assertEqual(near.predict(x).tolist(), far.predict(4 * x + 1024).tolist())
+
+    def test_bits_are_those_of_every_machine(self):
+        x = np.arange(96).reshape(32, 3) * 37 % 17
+        net = estimators.MLPRegressor([8], dropout=0.1, batch_size=8, max_iter=3, random_state=1).fit(x, x @ [1, 2, 3])
+        self.assertEqual(hex(net.params_["layers.0.weight"].hash), "0x31049e62dac03922")
+
     def test_every_option_reaches_the_training(self):
         x = np.random.default_rng(0).standard_normal((30, 3))
         fit = lambda **options: estimators.MLPRegressor(**{"hidden_layer_sizes": [8], "max_iter": 3, "random_state": 1, **options}).fit(x, x @ [1, 2, 3]).params_

@@ -150,12 +150,12 @@ TEST(Report, SomeMetricsLayersAndClassesAreTooMany) {
   end.test.confusion.assign(40, std::vector<std::int64_t>(40, 1));
   log.end = end;
   const std::string most = report_html(log, {});
-  EXPECT_TRUE(contains(most, "Curves"));
+  for (const char* heading : {"Curves", "Layers", "Confusion matrix on the test set"})
+    EXPECT_TRUE(contains(most, "<h2>" + std::string(heading) + "</h2>")) << heading;
   EXPECT_TRUE(contains(most, "m63: step"));
   EXPECT_FALSE(contains(most, "m64: step"));
   EXPECT_TRUE(contains(most, "layer255: step"));
   EXPECT_FALSE(contains(most, "layer256: step"));
-  EXPECT_TRUE(contains(most, "Confusion matrix"));
   log.end->test.confusion.assign(41, std::vector<std::int64_t>(41, 1));
   EXPECT_FALSE(contains(report_html(log, {}), "Confusion matrix"));
 }
@@ -264,11 +264,14 @@ TEST(Report, ARunThatHasNotEndedHasItsTilesToo) {
   train::EpochEvent early = epoch;
   early.validation.set("macro_f1", 0.5);
   epoch.validation.set("macro_f1", 0.75);
+  early.epoch = 1;
+  epoch.epoch = 2;
   log.epochs = {early, epoch};
   const std::string page = report_html(log, {});
   for (const char* tile :
-       {"<dt>macro f1 (validation)</dt><dd>0.75</dd>", "<dt>steps</dt><dd>7</dd>",
-        "<dt>parameters</dt><dd>1,234</dd>", "<dt>ended</dt><dd>not yet, or killed</dd>"})
+       {"<dt>epochs</dt><dd>2</dd>", "<dt>macro f1 (validation)</dt><dd>0.75</dd>",
+        "<dt>steps</dt><dd>7</dd>", "<dt>parameters</dt><dd>1,234</dd>",
+        "<dt>ended</dt><dd>not yet, or killed</dd>"})
     EXPECT_TRUE(contains(page, tile)) << tile;
   train::EndEvent end;
   end.reason = "early stopping";
@@ -319,12 +322,14 @@ TEST(Report, AMistakeSaysHowSureTheModelWas) {
   const std::string page = report_html(log, {}, beside);
   EXPECT_TRUE(contains(page, "alt=\"example 7\"><figcaption>2 predicted as 3<"));
   EXPECT_TRUE(contains(page, "at 93.5 %, row 7<"));
+  EXPECT_TRUE(contains(page, "<h2>Most confident errors</h2>"));
 }
 
 TEST(Report, OneSampleIsShown) {
   train::RunLog log;
   log.samples = {{4, "a text"}};
-  EXPECT_TRUE(contains(report_html(log, {}), "<h3>After step 4</h3>\n<pre>a text</pre>"));
+  EXPECT_TRUE(contains(report_html(log, {}),
+                       "<h2>Text samples</h2>\n<h3>After step 4</h3>\n<pre>a text</pre>"));
 }
 
 TEST(Report, TheBestEpochIsNotTheLast) {

@@ -318,6 +318,9 @@ TEST(Config, AFaultSaysWhatIsExpected) {
         EXPECT_EQ(config.bias, bias);
       }
   EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a number above 1, got '0'");
+  EXPECT_EQ(fault("--momentum", "1"), "nothing");
+  EXPECT_EQ(fault("--momentum", "0"), "nothing");
+  EXPECT_EQ(fault("--epochs", "1000000000"), "nothing");
   EXPECT_EQ(fault("--huber-delta", "0"), "--huber-delta: expected a positive number, got '0'");
   EXPECT_EQ(fault("--momentum", "2"), "--momentum: expected a number from 0 to 1, got '2'");
   EXPECT_EQ(fault("--beta1", "1"), "--beta1: expected a number from 0 to below 1, got '1'");
@@ -604,14 +607,15 @@ TEST(Config, ALossIsThatOfItsKindAndItsNumbers) {
 }
 
 TEST(Config, AModelRemembersItsLoss) {
-  for (const Loss& loss : {Loss{}, Loss{.label_smoothing = 0.25}, Loss{Loss::Kind::kMae},
-                           Loss{.kind = Loss::Kind::kHuber, .delta = 2}}) {
+  for (const Loss& loss : {Loss{}, Loss{.label_smoothing = 0.25}, Loss{.label_smoothing = 1},
+                           Loss{Loss::Kind::kMae}, Loss{.kind = Loss::Kind::kHuber, .delta = 2}}) {
     const auto read = loss_config_of({{}, {}, "{\"loss\": " + to_json(loss).dump() + "}"});
     ASSERT_TRUE(read);
     EXPECT_EQ(read->kind, loss.kind);
     EXPECT_EQ(read->label_smoothing, loss.label_smoothing);
     EXPECT_EQ(read->delta, loss.delta);
   }
+  EXPECT_EQ(to_json(Loss{Loss::Kind::kMae}).dump(), "{\"name\":\"mae\"}");
   EXPECT_FALSE(loss_config_of({{}, {}, ""}));
   EXPECT_FALSE(loss_config_of({{}, {}, "{}"}));
   for (const char* broken :

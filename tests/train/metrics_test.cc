@@ -101,6 +101,16 @@ TEST(Metrics, TopFive) {
   EXPECT_DOUBLE_EQ(result.metrics.at("accuracy"), 0.2);
 }
 
+// Of five classes every one is among the first five.
+TEST(Metrics, OfFiveClassesThereIsNoTopFive) {
+  for (const std::int64_t classes : {5, 6}) {
+    const Tensor logits = Tensor::zeros({Dtype::kF32, {2, classes}});
+    const Numbers metrics =
+        classification_metrics(logits, Tensor::from<std::int32_t>({2}, {0, 1})).metrics;
+    EXPECT_EQ(metrics.find("top_5_accuracy") != nullptr, classes > 5);
+  }
+}
+
 TEST(Metrics, MultiLabel) {
   const Tensor logits = Tensor::from<float>({3, 2}, {1, -1, 2, 3, -1, 0});
   const Tensor targets = Tensor::from<float>({3, 2}, {1, 0, 0, 1, 1, 1});

@@ -144,6 +144,7 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   EXPECT_LE(static_cast<double>(checkpoints.size()), 2 + time.count());
   EXPECT_EQ(end.reason, "finished");
   EXPECT_EQ(end.test.metrics.at("accuracy"), run.log().end->test.metrics.at("accuracy"));
+  EXPECT_EQ(end.validation.at("loss"), run.log().epochs.back().validation.at("loss"));
   EXPECT_TRUE(kinds.starts_with("rd")) << kinds;
   EXPECT_TRUE(kinds.ends_with(".")) << kinds;
   EXPECT_EQ(std::count(kinds.begin(), kinds.end(), 's'), 1 + kSteps / 3) << kinds;
@@ -153,6 +154,8 @@ TEST(Run, TellsWhatHappensInItsOrder) {
   // Four times in the first epoch, which has four steps, then once in each.
   EXPECT_EQ(probed, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 8, 12, 16}));
   EXPECT_EQ(run.log().run.command, std::vector<std::string>{"me"});
+  EXPECT_EQ(run.log().run.task, "classification");
+  EXPECT_TRUE(run.log().run.model.is_object());
   const RunEvent::Data& sizes = run.log().run.data;
   EXPECT_EQ((std::vector{sizes.train, sizes.validation, sizes.test, sizes.features, sizes.outputs}),
             (std::vector<std::int64_t>{30, 10, 40, 2, 2}));
@@ -227,6 +230,20 @@ TEST(Run, ProbesALongRunAHundredTimes) {
   train::Run run(config);
   run.train();
   EXPECT_EQ(run.log().probes.size(), 100u);
+}
+
+// At the quarters of the first epoch, and then at equal distances that may be longer than it.
+TEST(Run, ProbesALongRunAtTheQuartersOfItsFirstEpoch) {
+  TrainConfig config = small_config();
+  config.hidden = {2};
+  config.epochs = 110;
+  train::Run run(config);
+  run.train();
+  std::vector<std::int64_t> steps;
+  for (const ProbeEvent& probe : run.log().probes) steps.push_back(probe.step);
+  ASSERT_EQ(steps.size(), 3 + 440u / 5);
+  steps.resize(6);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 1, 2, 3, 5, 10}));
 }
 
 // It has ended before it began.

@@ -1,6 +1,7 @@
 // The trainer: what its steps compute, that a run can resume anywhere, and how it ends.
 #include "limpid/train/trainer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -251,6 +252,32 @@ TEST(Trainer, TheLossOfAnEpochIsTheMeanOverItsExamples) {
       EXPECT_EQ(result.epoch->gradient_norm, norms / 3);
     }
   }
+}
+
+// Its log has the first part of the epoch as an epoch, and then the whole.
+TEST(Trainer, TheLossOfAnEpochIsOfAllOfItWhereARunEndedWithinIt) {
+  const Split data = split(Task::kRegression);
+  const Problem problem = mlp_problem(network(), Task::kRegression);
+  TrainOptions options{.epochs = 1, .steps = 2, .batch = 20};
+  Trainer first(problem, data, options);
+  double sum = 0, norms = 0;
+  const auto step = [&](Trainer& trainer, double rows) {
+    StepResult result = trainer.step();
+    sum += result.step.loss * rows;
+    norms += result.step.gradient_norm;
+    return result.epoch;
+  };
+  EXPECT_FALSE(step(first, 20));
+  const std::optional<EpochEvent> part = step(first, 20);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->train.at("loss"), sum / 40);
+  options.steps = 3;
+  Trainer longer(problem, data, options);
+  longer.restore(first.state());
+  const std::optional<EpochEvent> whole = step(longer, 5);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->train.at("loss"), sum / 45);
+  EXPECT_EQ(whole->gradient_norm, norms / 3);
 }
 
 TEST(Trainer, EveryTaskLearns) {
@@ -741,7 +768,8 @@ TEST(Trainer, EndsBeforeAStepThatIsNotFinite) {
 TEST(Trainer, ReplaysTheMicroBatchThatIsNotFinite) {
   const Split good = split(Task::kClassification);
   const Problem problem = mlp_problem(network(0));
-  for (const std::int64_t shards : {1, 2})
+  // With 20 examples an update, an epoch has three of them.
+  for (const auto& [shards, accumulate] : {std::pair{1, 5}, {2, 5}, {1, 2}, {2, 2}})
     for (const std::size_t row : {0, 22, 44}) {
       Split data = good;
       const auto x = good.train.inputs.values<float>();
@@ -749,8 +777,8 @@ TEST(Trainer, ReplaysTheMicroBatchThatIsNotFinite) {
         std::copy(x.begin(), x.end(), out.begin());
         out[row * kFeatures] = std::nanf("");
       });
-      Trainer trainer(problem, data, {.batch = 10, .accumulate = 5, .shards = shards});
-      trainer.step();
+      Trainer trainer(problem, data, {.batch = 10, .accumulate = accumulate, .shards = shards});
+      while (trainer.ending() == Ending::kNone) trainer.step();
       ASSERT_EQ(trainer.ending(), Ending::kNonFinite);
       const Trainer::Replay replay = trainer.replay();
       for (std::size_t i = 0; i < replay.inputs.size(); ++i) {
@@ -758,7 +786,8 @@ TEST(Trainer, ReplaysTheMicroBatchThatIsNotFinite) {
         const auto values = replay.inputs[i].values<float>();
         EXPECT_EQ(std::any_of(values.begin(), values.end(), [](float v) { return std::isnan(v); }),
                   replay.function.inputs()[i].name == "x")
-            << replay.function.inputs()[i].name << ", row " << row << ", " << shards << " shards";
+            << fmt::format("{}, row {}, {} shards, {} micro-batches",
+                           replay.function.inputs()[i].name, row, shards, accumulate);
       }
     }
 }
