@@ -335,7 +335,7 @@ class Usage(tool.ToolTest):
     def test_thresholds(self):
         for threshold in ("", "=", "dead_share", "dead_share=", "dead_share=x", "dead_share=1x", "dead_share=1e400"):
             self.usage_error("expected NAME=VALUE", "doctor", "run", "--threshold", threshold)
-        self.usage_error("there is no threshold 'dead'", "doctor", "run", "--threshold", "dead=1")
+        self.usage_error("there is no threshold 'dead'; there are: few_rows, ", "doctor", "run", "--threshold", "dead=1")
         self.usage_error("threshold dead_share: expected a finite number of at least 0, got -1", "doctor", "run", "--threshold",
                          "dead_share=-1")
 

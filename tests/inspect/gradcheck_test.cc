@@ -110,6 +110,16 @@ TEST(Gradcheck, ErrorsAreTheDistanceAndItsShareOfTheLarger) {
         << tolerance;
 }
 
+TEST(Gradcheck, TheExactElementIsToldWhereNoneDiffers) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {3}}}},
+                           [](std::span<const Value> in) { return std::vector<Value>{in[0]}; });
+  const auto row =
+      gradcheck(f, {{"x", Tensor::from<float>({3}, {0, 0, 0})}}, Key(1), {.samples = 1}).front();
+  EXPECT_EQ(row.absolute_error, 0);
+  EXPECT_NE(row.gradient, 0);
+  EXPECT_FALSE(row.index.empty());
+}
+
 // A cube is level at 0. Its difference there is not quite 0, but little beside the other gradient.
 TEST(Gradcheck, AGradientNearZeroIsComparedWithTheLargest) {
   const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {

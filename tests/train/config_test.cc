@@ -326,6 +326,8 @@ TEST(Config, AFaultSaysWhatIsExpected) {
   EXPECT_EQ(fault("--beta1", "1"), "--beta1: expected a number from 0 to below 1, got '1'");
   EXPECT_EQ(fault("--epochs", "1.5"),
             "--epochs: expected an integer from 0 to 1000000000, got '1.5'");
+  EXPECT_EQ(fault("--seed", "-1"),
+            "--seed: expected an integer from 0 to 9200000000000000000, got '-1'");
   EXPECT_EQ(fault("--model", "rnn"), "--model: expected one of mlp, charlm, gpt, got 'rnn'");
   const auto fault_of_file = [](std::string_view text) {
     try {
@@ -484,7 +486,8 @@ TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
                  "model.context: the model mlp has no such option");
   config = {};
   config.tokenizer = "bytes";
-  expect_refused(config, data_of(Task::kClassification, 4), "tokenizer");
+  expect_refused(config, data_of(Task::kClassification, 4),
+                 "tokenizer: expected a text, but the data is for classification");
   config = {};
   config.sample_every = 5;
   expect_refused(config, data_of(Task::kClassification, 4), "sample_every");
@@ -503,6 +506,9 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   EXPECT_EQ(*c.clip_norm, 1);
   EXPECT_EQ(*c.warmup, 100);
   EXPECT_EQ(*c.sample_every, 200);
+  TrainConfig short_run = config;
+  short_run.steps = 5;
+  EXPECT_EQ(*complete(short_run, data).sample_every, 1);
   EXPECT_TRUE(window_options_of(c).every_token);
   nn::Gpt usual;
   usual.vocabulary = 11;
@@ -571,7 +577,8 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
       "model.layers: expected 1 number for a gpt, got 2");
   refuses([](TrainConfig& t) { t.hidden = TrainConfig::Integers{}; },
           "model.hidden: expected 1 number for a gpt, got 0");
-  refuses([](TrainConfig& t) { t.heads = 3; }, "got a width of 128, 3 heads");
+  refuses([](TrainConfig& t) { t.heads = 3; },
+          "config.model: gpt: expected heads that divide the width");
   refuses([](TrainConfig& t) { t.norm = "batch"; }, "model.norm");
   refuses([](TrainConfig& t) { t.activation = "relu"; },
           "model.activation: the model gpt has no such option");

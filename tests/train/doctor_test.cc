@@ -198,6 +198,7 @@ TEST(Doctor, AClassWithoutExamplesIsRareAmongFewToo) {
   };
   EXPECT_FALSE(found({7, 1, 4}));
   EXPECT_TRUE(found({8, 0, 4}));
+  EXPECT_TRUE(found({12, 1, 4}));
 }
 
 // Of a set with many rows, and of one of which more are doubled.

@@ -344,7 +344,8 @@ TEST(RunLog, HostileLinesAreErrors) {
   expect_error(with("2.5", "\"x\""), "'loss': expected a number");
   expect_error(with("2.5", "null"), "'loss': expected a number");
   expect_error(with("\"step\":1", "\"step\":1.5"), "'step': expected a whole number");
-  expect_error(with("\"step\":1", "\"step\":18446744073709551615"), "below 2^63");
+  expect_error(with("\"step\":1", "\"step\":18446744073709551615"),
+               "'step': expected a number below 2^63");
   const auto expect_event_error = [&](const Event& event, const std::string& old,
                                       const std::string& now, const std::string& part) {
     std::string line = to_json_line(event);

@@ -207,6 +207,25 @@ TEST(Run, ASampleIsOfALineThatBegins) {
   EXPECT_EQ(run.log().samples.at(0).text.substr(0, 4), "c\tb\n");
 }
 
+// Here b follows a, which is token 0.
+TEST(Run, ASampleOfATextWithoutLinesBeginsWithItsFirstToken) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "ab";
+  testing::write(folder / "text", bytes_of(text));
+  TrainConfig config;
+  config.data = "text:" + (folder / "text").string();
+  config.model = "charlm";
+  config.context = 1;
+  config.hidden = {8};
+  config.steps = 40;
+  config.sample_every = 40;
+  config.rate = 0.05;
+  train::Run run(config);
+  run.train();
+  EXPECT_EQ(run.log().samples.at(0).text.substr(0, 3), "bab");
+}
+
 TEST(Run, ProbesAsOftenAsIsAsked) {
   const auto probed = [](std::int64_t every) {
     TrainConfig config = small_config();

@@ -986,6 +986,10 @@ TEST(Trainer, RefusesWhatDoesNotFit) {
   expect_refused("train: expected 1 or more micro-batches per step, got 0", problem, data,
                  {.accumulate = 0});
   expect_refused("'rmse'", problem, data, {.metric = "rmse"});
+  const Problem numbers = mlp_problem(network(), Task::kRegression);
+  const Split of_numbers = split(Task::kRegression);
+  EXPECT_NO_THROW(Trainer(numbers, of_numbers, {.metric = "rmse"}));
+  expect_refused("'accuracy'", numbers, of_numbers, {.metric = "accuracy"});
   expect_refused("expected examples to train on, got none", problem, {}, {});
   expect_refused("train: early stopping: expected data with a validation set", problem,
                  {data.train, {}, data.test}, {.early_stopping = EarlyStopping{}});
