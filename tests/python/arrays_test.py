@@ -358,6 +358,9 @@ class Out(unittest.TestCase):
             a = lp.asarray(Holder(x))
         self.assertEqual(address(a), x.ctypes.data)
         np.testing.assert_array_equal(np.asarray(lp.asarray(Holder(x.T))), x.T)
+        self.assertEqual(lp.asarray(Holder(x.reshape((1,) * 6 + (2, 3)))).ndim, 8)
+        with self.assertRaisesRegex(ValueError, "8 dimensions"):
+            lp.asarray(Holder(x.reshape((1,) * 7 + (2, 3))))
         back = np.from_dlpack(a)
         np.testing.assert_array_equal(back, x)
         self.assertNotEqual(back.ctypes.data, address(a))

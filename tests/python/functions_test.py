@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 import unittest
 
 import numpy as np
@@ -124,6 +125,12 @@ class Transformations(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, rf"jvp of code: expected results of f32 or f64, got {dtype}\[\]"):
                 lp.jvp(lambda x: lp.cast(x, dtype), (1.0,), (1.0,))
 
+    def test_a_cotangent_is_any_mapping(self):
+        _, back = lp.vjp(lambda p: {"y": p["a"] * p["b"]}, {"a": 1.0, "b": 2.0})
+        for kind in (dict, types.MappingProxyType, lp.Params):
+            (of_p,) = back(kind({"y": 3.0}))
+            self.assertEqual({name: x.item() for name, x in of_p.items()}, {"a": 6, "b": 3})
+
     def test_positions_of_any_integer(self):
         f, of = lambda x, y: x * x * y, lp.trace(lambda x, y: x * x * y, "f32[]", "f32[]")
         for wrt, want in ((np.int64(1), 4), ((np.int32(0), -1), (12, 4)), ([1, 0], (4, 12)), (-2, 12)):
@@ -138,8 +145,10 @@ class Transformations(unittest.TestCase):
             for transform in (lp.grad, lp.value_and_grad, lambda f, by: lp.vjp(f, wrt=by), lambda f, by: lp.jvp(f, wrt=by)):
                 with self.assertRaisesRegex(ValueError, "has 2 inputs; there is no input (2|-3)"):
                     transform(of, wrt)
-        for wrt in (1.0, [1.5], object()):
-            with self.assertRaises(TypeError):
+        product = lp.trace(lambda p: p["weight"] * p["bias"], {"weight": "f32[]", "bias": "f32[]"})
+        self.assertEqual(lp.jvp(product, wrt="weight"), lp.jvp(product, wrt=["weight"]))
+        for wrt, text in ((1.0, "expected a position or a name, or several, not float"), ([1.5], "float"), (object(), "several, not object")):
+            with self.assertRaisesRegex(TypeError, text):
                 lp.grad(of, wrt)
         for g in (f, of):
             with self.assertRaisesRegex(TypeError, "not both"):

@@ -263,6 +263,9 @@ class Options(unittest.TestCase):
         self.same(lp.matmul(v, b, transpose_a=True, transpose_b=True), v @ b.T)
         self.same(lp.matmul(a, v, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ v)
         self.same(lp.matmul(whole(2, 3) * 0 + 1, b, transpose_b=True), np.ones((2, 3)) @ b.T)
+        for numbers in ((np.float32(2), v), (v, np.float32(2))):
+            with self.assertRaisesRegex(ValueError, "expected two operands of one rank, 2 or more"):
+                lp.matmul(*numbers)
 
     def test_attention(self):
         q, k, v, mask = floats(2, 3, 4), floats(2, 5, 4), floats(2, 5, 6), RNG.random((3, 5)) < 0.7
@@ -297,6 +300,13 @@ class Options(unittest.TestCase):
         y = np.asarray(lp.dropout(np.ones(10_000, np.float32), lp.Key(1), 0.25))
         self.assertEqual(set(y.tolist()), {0.0, np.float32(1 / 0.75)})
         self.assertAlmostEqual((y == 0).mean(), 0.25, delta=0.03)
+
+    def test_notes(self):
+        for name in lp.all_ops():
+            doc = getattr(lp, name).__doc__ if hasattr(lp, name) else ""
+            for part in ("Accuracy in f32: ", "No gradient: ", "Source: "):
+                self.assertNotIn(f"{part}.", doc, name)
+        self.assertIn("No gradient: an index is an integer", lp.argmax.__doc__)
 
     def test_arguments(self):
         x = floats(2, 3)
