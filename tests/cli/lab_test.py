@@ -1,5 +1,6 @@
 """The experiments of the lab: what they print and the pages they write."""
 
+import html
 import html.parser
 import unittest
 
@@ -98,6 +99,7 @@ class Lab(tool.ToolTest):
         for cells, chart in zip(document["rows"], document["charts"], strict=True):
             first = max(map(abs, chart["series"][0]["y"]))  # of both outputs
             self.assertGreaterEqual(1.05 * float(cells[4]), first, cells[0])
+            self.assertEqual([chart["series"][0]["x"][i] for i in (0, 50, 100)], [-3, 0, 3])
 
     def test_one_hidden_layer(self):
         # A seed gives these numbers on every machine.
@@ -132,8 +134,11 @@ class Lab(tool.ToolTest):
             self.assertEqual(page.links, ["data:,"], experiment)
             self.assertNotIn("No values to show", path.read_text(), experiment)
             path.unlink()
-        self.document("lab", "perceptron", "--html", path)
+        notes = self.document("lab", "perceptron", "--html", path)["notes"]
         self.assertIn("svg", Page(path.read_text()).tags)
+        self.assertTrue(notes)
+        for note in notes:
+            self.assertIn(f"<p>{html.escape(note)}</p>", path.read_text())
         self.error(1, "lab", "perceptron", "--html", self.folder / "none" / "page.html")
 
     def test_what_there_is_not(self):

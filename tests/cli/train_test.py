@@ -206,6 +206,9 @@ class Stopped(TrainTest):
                 epoch, step, steps = map(int, re.search(r"^ +(\d)/2 .* (\d+)/(\d+)   loss ", line).groups())
                 self.assertEqual(steps, 157 if epoch == 1 else 100)
                 self.assertTrue(1 <= step <= steps, line)
+                bar = "".join(re.findall("[\u2501\u254c]", line))
+                full = len(bar) * step // steps
+                self.assertEqual(bar, "\u2501" * full + "\u254c" * (len(bar) - full))
                 epochs.add(epoch)
             self.assertEqual(epochs, {1, 2})
 

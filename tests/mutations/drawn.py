@@ -1,19 +1,19 @@
-"""Draws small breakages from the sources by itself, and says which of them no C++ test notices.
+"""Draws small breakages from the sources by itself, and says which of them no test notices.
 
 usage: drawn.py [--seed SEED] [--seconds S] [--jobs N] COUNT [FILE...]
 
 The list in mutations.toml has breakages that somebody thought of; these are nobody's choice. COUNT of them are drawn from the
-sources of limpid/, or from the files and folders that are named: a condition that always holds, another operator or number,
-arguments that change places, a statement that is left out.
+sources of the library, of the tool and of the Python bindings, or from the files and folders that are named: a condition that always
+holds, another operator or number, arguments that change places, a statement that is left out.
 
 All are compiled at once, in a copy of the project in build/drawn. Each is a choice between what stands there and a wrong version of
-it, made by the environment variable LIMPID_DRAWN; one that does not compile is left out. Every test of GoogleTest runs once without
-a breakage, to learn which it reaches. Then each breakage is tried with the tests that reach it, until one fails by a check, by a crash
-or by taking ten times as long: those of its own room first, then others, S seconds of them (default: 5).
+it, made by the environment variable LIMPID_DRAWN; one that does not compile is left out. Every test of GoogleTest, and those in Python
+of the tool, of its servers and of the package, runs once without a breakage, to learn which it reaches. Then each breakage is tried with
+the tests that reach it, until one fails by a check, by a crash or by taking ten times as long: those of its own room first, then others,
+S seconds of them (default: 5; few tests in Python are as quick).
 
-Those that lived are printed with their places. Not each is a gap: some change nothing, or only how long it takes, and the
-tests of the tool, of its servers, of the page and of the Python package were not asked. The exit status says only whether it could be
-tried.
+Those that lived are printed with their places. Not each is a gap: some change nothing, or only how long it takes, and not every test
+was asked. The exit status says only whether it could be tried.
 """
 
 import argparse
@@ -42,6 +42,7 @@ BUILD = WORK / "build/release"
 MOST = 65536  # breakages in a build
 # The longest test that is asked, in seconds.
 LONGEST = 20
+PLACES = ("limpid", "apps/limpid", "python/bindings")  # of sources
 
 # ---- what can be broken
 
@@ -258,8 +259,11 @@ extern unsigned char limpid_drawn_reached[{MOST}];
 CHOICE_SOURCE = """\
 #include "drawn_choice.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 extern "C" {
 int limpid_drawn;
@@ -267,9 +271,12 @@ unsigned char limpid_drawn_reached[sizeof limpid_drawn_reached];
 }
 
 namespace {
+// A test may be many processes: each writes a file of its own.
 void write_reached() {
-  const char* const path = std::getenv("LIMPID_DRAWN_REACHED");
-  std::FILE* const file = path ? std::fopen(path, "wb") : nullptr;
+  const char* const folder = std::getenv("LIMPID_DRAWN_REACHED");
+  if (!folder) return;
+  const std::string path = std::string(folder) + "/" + std::to_string(getpid());
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
   if (!file) return;
   std::fwrite(limpid_drawn_reached, 1, sizeof limpid_drawn_reached, file);
   std::fclose(file);
@@ -285,7 +292,7 @@ void write_reached() {
 # Called at the end of the project's CMakeLists.txt.
 CHOICE_CMAKE = """\
 function(limpid_drawn)
-  foreach(target limpid limpid_onnx limpid_serve limpid_view)
+  foreach(target limpid limpid_lab limpid_onnx limpid_python limpid_serve limpid_tool limpid_view)
     if(TARGET ${target})
       target_compile_options(${target} PRIVATE -w -Wno-error)
     endif()
@@ -377,21 +384,20 @@ def build(chosen: dict[int, Change]) -> None:
 
 @dataclasses.dataclass
 class Test:
-    program: str
-    name: str
-    environment: dict[str, str]
+    command: mutate.Command
+    room: str  # the folder in tests/
+    name: str = ""  # of GoogleTest, one of its program's
     seconds: float = 0
     reached: frozenset[int] = frozenset()
 
-    def room(self) -> str:
-        return Path(self.program).parent.name
-
 
 def run(tests: list[Test], environment: dict[str, str], timeout: float) -> mutate.Outcome:
-    """Tests of one program, until one fails."""
+    """One test, or several of one program, until one fails."""
+    command = tests[0].command
     names = ":".join(t.name for t in tests)
-    arguments = [tests[0].program, f"--gtest_filter={names}", "--gtest_brief=1", "--gtest_fail_fast"]
-    return mutate.run(mutate.Command(arguments, tests[0].environment | environment), timeout)
+    more = [f"--gtest_filter={names}", "--gtest_brief=1", "--gtest_fail_fast"] if names else ["--failfast"]
+    arguments, environment = [*command.arguments, *more], command.environment | environment
+    return mutate.run(mutate.Command(arguments, environment, command.skips), timeout)
 
 
 @contextlib.contextmanager
@@ -406,15 +412,18 @@ def workers_of(jobs: int) -> Iterator[concurrent.futures.Executor]:
 
 
 def tests_there() -> list[Test]:
-    listed = json.loads(call_well("ctest", "--test-dir", str(BUILD / "tests"), "--show-only=json-v1"))
     tests = []
-    for one in listed["tests"]:
-        program, *arguments = one.get("command", [""])
+    for one in json.loads(call_well("ctest", "--test-dir", str(BUILD / "tests"), "--show-only=json-v1"))["tests"]:
+        arguments = one.get("command", [""])
         names = [a.removeprefix("--gtest_filter=") for a in arguments if a.startswith("--gtest_filter=")]
-        if names:
-            properties = {p["name"]: p["value"] for p in one["properties"]}
-            environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
-            tests.append(Test(program, names[0], environment))
+        scripts = [a for a in arguments if re.search(r"tests/(cli|python|serve|view)/\w+_test\.py$", a)]
+        if not names and not scripts:
+            continue
+        properties = {p["name"]: p["value"] for p in one["properties"]}
+        environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
+        command = mutate.Command(arguments[:1] if names else arguments, environment, properties.get("SKIP_RETURN_CODE"))
+        room = Path((scripts or arguments)[0]).parent.name
+        tests.append(Test(command, room, names[0] if names else ""))
     return tests
 
 
@@ -422,10 +431,13 @@ def learn(tests: list[Test], jobs: int) -> list[Test]:
     """Those that pass without a breakage, with their times and with what they reach."""
 
     def learnt(test: Test) -> Test | None:
-        with tempfile.NamedTemporaryFile(dir=WORK) as reached:
-            outcome = run([test], {"LIMPID_DRAWN_REACHED": reached.name}, LONGEST)
-            numbers = frozenset(n for n, was in enumerate(reached.read()) if was)
-        return dataclasses.replace(test, seconds=outcome.seconds, reached=numbers) if outcome.passed else None
+        with tempfile.TemporaryDirectory(dir=WORK) as folder, contextlib.suppress(mutate.Skipped):
+            outcome = run([test], {"LIMPID_DRAWN_REACHED": folder}, LONGEST)
+            files = [path.read_bytes() for path in Path(folder).iterdir()]
+            reached = frozenset(one.start() for data in files for one in re.finditer(b"\1", data))
+            if outcome.passed:
+                return dataclasses.replace(test, seconds=outcome.seconds, reached=reached)
+        return None
 
     with workers_of(jobs) as workers:
         return [test for test in workers.map(learnt, tests) if test]
@@ -434,7 +446,7 @@ def learn(tests: list[Test], jobs: int) -> list[Test]:
 def in_turn(change: Change, number: int, tests: list[Test], seconds: float) -> list[Test]:
     """Tests of `seconds` altogether, and at least one: quick ones of the room of the file first, then any."""
     room, dice = room_of(change.file), random.Random(number)
-    order = sorted(tests, key=lambda t: (0, t.seconds) if t.room() == room else (1, t.seconds + dice.random()))
+    order = sorted(tests, key=lambda t: (0, t.seconds) if t.room == room else (1, t.seconds + dice.random()))
     chosen: list[Test] = []
     for test in order:
         seconds -= test.seconds
@@ -445,27 +457,31 @@ def in_turn(change: Change, number: int, tests: list[Test], seconds: float) -> l
 
 
 def lives(change: Change, number: int, tests: list[Test], seconds: float) -> bool:
-    together: dict[tuple[str, str], list[Test]] = defaultdict(list)
+    together: dict[str, list[Test]] = defaultdict(list)
     for test in in_turn(change, number, tests, seconds):
-        together[test.program, str(test.environment)].append(test)
-    return all(
-        run(some, {"LIMPID_DRAWN": str(number)}, 10 + 10 * sum(t.seconds for t in some)).passed for some in together.values()
-    )
+        together[str(test.command)].append(test)  # those of one program at once
+    for some in together.values():
+        with contextlib.suppress(mutate.Skipped):
+            if not run(some, {"LIMPID_DRAWN": str(number)}, 10 + 10 * sum(t.seconds for t in some)).passed:
+                return False
+    return True
 
 
 # ---- all of it
 
 
 def room_of(file: str) -> str:
-    return Path(file).parts[1]
+    """The folder in tests/ of the tests that are about the file."""
+    first, second = Path(file).parts[:2]
+    return {"apps": "cli", "limpid": second}.get(first, first)
 
 
 def sources_of(names: list[str]) -> list[str]:
     files = []
-    for name in names or ["limpid"]:
+    for name in names or PLACES:
         path = (ROOT / name).resolve()
-        if not path.exists() or not path.is_relative_to(ROOT / "limpid"):
-            raise Failed(f"expected a file or a folder in limpid/, got '{name}'")
+        if not path.exists() or not any(path.is_relative_to(ROOT / place) for place in PLACES):
+            raise Failed(f"expected a file or a folder in {', '.join(PLACES)}, got '{name}'")
         files += [path] if path.is_file() else [*path.rglob("*.cc"), *path.rglob("*-inl.h")]
     relative = {str(f.relative_to(ROOT)) for f in files}
     # Programs that `limpid emit` writes are made of these, and have no choice.
@@ -513,7 +529,7 @@ def main() -> int:
     there = tests_there()
     tests = learn(there, arguments.jobs)
     if len(tests) < len(there):
-        print(f"{len(there) - len(tests)} tests are not asked: without a breakage they fail, or take over {LONGEST} s", flush=True)
+        print(f"{len(there) - len(tests)} tests are not asked: without a breakage they fail, are skipped, or take over {LONGEST} s", flush=True)
     reaching: dict[int, list[Test]] = defaultdict(list)
     for test in tests:
         for number in test.reached & chosen.keys():

@@ -59,9 +59,10 @@ class Drawn(unittest.TestCase):
                                      capture_output=True, text=True, check=True)  # fmt: skip
                 return int(run.stdout)
 
+            (path / "reached").mkdir()
             self.assertEqual(result(0), 29)
-            reached = (path / "reached").read_bytes()
-            self.assertEqual([n for n, was in enumerate(reached) if was], [*range(1, len(EXPECTED) + 1)])
+            (reached,) = (path / "reached").iterdir()  # of one process
+            self.assertEqual([n for n, was in enumerate(reached.read_bytes()) if was], [*range(1, len(EXPECTED) + 1)])
             self.assertEqual([result(n) for n in changes], RESULTS)
 
     def test_an_error_is_about_the_version_on_its_line_or_those_above_it(self):
@@ -78,13 +79,17 @@ class Drawn(unittest.TestCase):
         self.assertEqual(drawn.faults_of("/usr/include/vector:2:3: error: no", lines), set())
 
     def test_the_tests_of_its_room_are_asked_first(self):
-        tests = [drawn.Test(f"tests/{room}/{room}_test", "A.b", {}, seconds) for room, seconds in
+        tests = [drawn.Test(drawn.mutate.Command([f"tests/{room}/{room}_test"]), room, "A.b", seconds) for room, seconds in
                  (("ops", 2.0), ("core", 3.0), ("core", 1.0), ("laws", 0.5))]  # fmt: skip
         change = drawn.Change("limpid/core/a.cc", 0, 1, False, "b")
         asked = drawn.in_turn(change, 1, tests, 4)
-        self.assertEqual([(t.room(), t.seconds) for t in asked], [("core", 1.0), ("core", 3.0)])
+        self.assertEqual([(t.room, t.seconds) for t in asked], [("core", 1.0), ("core", 3.0)])
         self.assertEqual(len(drawn.in_turn(change, 1, tests, 0)), 1)
         self.assertEqual(len(drawn.in_turn(change, 1, tests, 100)), 4)
+
+    def test_rooms_are_the_folders_of_the_tests(self):
+        files = ("limpid/core/a.cc", "limpid/formats/onnx/a.cc", "apps/limpid/a.cc", "apps/limpid/lab/a.cc", "python/bindings/a.cc")
+        self.assertEqual([drawn.room_of(f) for f in files], ["core", "formats", "cli", "cli", "python"])
 
 
 if __name__ == "__main__":
