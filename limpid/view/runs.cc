@@ -260,9 +260,8 @@ void flatten(const std::string& path, const Json& value, std::map<std::string, J
 
 // A folder without the separators that a shell's completion leaves at its end: it has a name.
 fs::path named(const fs::path& folder) {
-  const fs::path normal = fs::absolute(folder).lexically_normal();
   if (folder.has_filename() && folder.filename() != "." && folder.filename() != "..") return folder;
-  return normal.has_filename() ? normal : normal.parent_path();
+  return fs::absolute(folder).lexically_normal().parent_path();
 }
 
 std::size_t bytes_of_state(const train::TrainState& state) {

@@ -833,6 +833,11 @@ TEST_F(ViewForward, ARequestHasItsOptions) {
   EXPECT_EQ(said("neuron", one + R"(, "terms": 2)").at("terms").size(), 2u);
   EXPECT_EQ(said("neuron", one).at("terms").size(), 8u);
   EXPECT_EQ(said("neuron", one).at("source").at("layer").as_string(), "layers.0");
+  EXPECT_TRUE(said("neuron", one).at("activation").is_null());
+  const Json hidden =
+      said("neuron", R"("input": {"index": 1}, "layer": "layers.0", "index": 0)").at("activation");
+  EXPECT_EQ(hidden.at("op").as_string(), "relu");
+  EXPECT_FALSE(hidden.at("value").is_null());
   const auto gradients = [&](const std::string& options) {
     return said("gradient", R"("input": {"index": 1}, "of": {"loss": {}})" + options).at("rows");
   };

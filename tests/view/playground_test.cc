@@ -175,7 +175,8 @@ TEST(ViewPlayground, WeightsMoveByHand) {
       matrix.params.at("layers.0.weight").same_bits(Tensor::from<float>(Shape{6, 2}, expected)));
   for (const MovedWeight& wrong :
        {MovedWeight{"layers.9.bias", {0}, 0}, MovedWeight{"layers.0.bias", {6}, 0},
-        MovedWeight{"layers.0.bias", {0, 0}, 0}, MovedWeight{"layers.0.bias", {-1}, 0}})
+        MovedWeight{"layers.0.bias", {0, 0}, 0}, MovedWeight{"layers.0.bias", {-1}, 0},
+        MovedWeight{"layers.0.weight", {1}, 0}})
     EXPECT_THROW(ground.play({.config = moons(), .state = matrix.state, .moved = {wrong}}), Error);
 }
 
