@@ -40,7 +40,7 @@ from mutate import ROOT, Failed
 WORK = ROOT / "build/drawn"
 BUILD = WORK / "build/release"
 MOST = 65536  # breakages in a build
-# The longest test that is asked, in seconds.
+# The longest test that is asked, in seconds, unless --seconds is more.
 LONGEST = 20
 PLACES = ("limpid", "apps/limpid", "python/bindings")  # of sources
 
@@ -427,12 +427,12 @@ def tests_there() -> list[Test]:
     return tests
 
 
-def learn(tests: list[Test], jobs: int) -> list[Test]:
-    """Those that pass without a breakage, with their times and with what they reach."""
+def learn(tests: list[Test], longest: float, jobs: int) -> list[Test]:
+    """Those that pass without a breakage in `longest` seconds, with their times and with what they reach."""
 
     def learnt(test: Test) -> Test | None:
         with tempfile.TemporaryDirectory(dir=WORK) as folder, contextlib.suppress(mutate.Skipped):
-            outcome = run([test], {"LIMPID_DRAWN_REACHED": folder}, LONGEST)
+            outcome = run([test], {"LIMPID_DRAWN_REACHED": folder}, longest)
             files = [path.read_bytes() for path in Path(folder).iterdir()]
             reached = frozenset(one.start() for data in files for one in re.finditer(b"\1", data))
             if outcome.passed:
@@ -527,9 +527,10 @@ def main() -> int:
     build(chosen)
     print(f"{len(chosen)} of them compile", flush=True)
     there = tests_there()
-    tests = learn(there, arguments.jobs)
+    longest = max(LONGEST, arguments.seconds)
+    tests = learn(there, longest, arguments.jobs)
     if len(tests) < len(there):
-        print(f"{len(there) - len(tests)} tests are not asked: without a breakage they fail, are skipped, or take over {LONGEST} s", flush=True)
+        print(f"{len(there) - len(tests)} tests are not asked: without a breakage they fail, are skipped, or take over {longest} s", flush=True)
     reaching: dict[int, list[Test]] = defaultdict(list)
     for test in tests:
         for number in test.reached & chosen.keys():
