@@ -167,14 +167,14 @@ void show_profile(const Settings& s) {
 }
 
 void run(const Settings& s) {
-  const Speeds speeds = measure_speeds(s.threads);
+  const double peak = measure_gflops(s.threads);
   const lp::nn::Gpt net = net_of(s);
   const lp::Params params = net.init(lp::Key(0));
   const lp::Function f = net.function(1);
   std::int64_t count = 0;
   for (const auto& [name, value] : params) count += value.elements();
   fmt::print("{:.1f} million parameters, {} threads, {:.0f} GFLOP/s at most\n\n",
-             static_cast<double>(count) * 1e-6, s.threads, speeds.gflops);
+             static_cast<double>(count) * 1e-6, s.threads, peak);
   // Products and attention of all prompt tokens, and the logits of the last token.
   const double flops = 2 * static_cast<double>(count - 2 * net.vocabulary * net.width) *
                            static_cast<double>(s.prompt) +
@@ -198,7 +198,7 @@ void run(const Settings& s) {
         "| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} % | {:.1f} ms | {:.0f} | {:.0f} % | "
         "{:.1f} |\n",
         dtype, bytes * 1e-6, m.bandwidth, m.tokens_a_second, limit, 100 * m.tokens_a_second / limit,
-        1e3 * m.prefill_seconds, gflops, 100 * gflops / speeds.gflops, m.compile_ms);
+        1e3 * m.prefill_seconds, gflops, 100 * gflops / peak, m.compile_ms);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -168,11 +169,11 @@ Buffer buffer_of(std::size_t bytes) {
   return buffer;
 }
 
-// GB/s of calls, each thread with its own buffer, repeated until they have run for a millisecond.
-double bandwidth(int threads, std::size_t bytes,
+// GB/s of calls, each thread with its own buffer of so many bytes, repeated until they have run for
+// a millisecond.
+double bandwidth(std::span<const Buffer> buffers, std::size_t bytes,
                  const std::function<void(std::byte*, std::size_t)>& call) {
-  std::vector<Buffer> buffers;
-  for (int t = 0; t < threads; ++t) buffers.push_back(buffer_of(bytes));
+  const auto threads = static_cast<int>(buffers.size());
   const std::size_t repeats = std::max<std::size_t>(1, (std::size_t{1} << 26) / bytes);
   // Fewer where caches are so large that each call on the buffer beyond them moves gigabytes.
   const auto attempts =
@@ -186,6 +187,15 @@ double bandwidth(int threads, std::size_t bytes,
 
 }  // namespace
 
+double measure_gflops(int threads) {
+  double best = 0;
+#ifdef __x86_64__
+  if (has_avx2()) best = std::max(best, gflops(threads, chains_avx2, 8));
+  if (has_avx512()) best = std::max(best, gflops(threads, chains_avx512, 16));
+#endif
+  return best;
+}
+
 Speeds measure_speeds(int threads) {
   Speeds speeds;
   speeds.threads = threads;
@@ -197,9 +207,11 @@ Speeds measure_speeds(int threads) {
                                       speeds.caches[2] / 4 / share, 8 * speeds.caches[2] / share};
   for (std::size_t level = 0; level < kLevels; ++level) {
     const std::size_t bytes = sizes[level] / 4096 * 4096;
+    std::vector<Buffer> buffers;
+    for (int t = 0; t < threads; ++t) buffers.push_back(buffer_of(bytes));
     const auto faster = [&](double& best,
                             const std::function<void(std::byte*, std::size_t)>& call) {
-      best = std::max(best, bandwidth(threads, bytes, call));
+      best = std::max(best, bandwidth(buffers, bytes, call));
     };
 #ifdef __x86_64__
     if (has_avx2()) faster(speeds.read[level], read_avx2);
@@ -208,10 +220,7 @@ Speeds measure_speeds(int threads) {
 #endif
     faster(speeds.copy[level], copy_half);
   }
-#ifdef __x86_64__
-  if (has_avx2()) speeds.gflops = std::max(speeds.gflops, gflops(threads, chains_avx2, 8));
-  if (has_avx512()) speeds.gflops = std::max(speeds.gflops, gflops(threads, chains_avx512, 16));
-#endif
+  speeds.gflops = measure_gflops(threads);
   return speeds;
 }
 
