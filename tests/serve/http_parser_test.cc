@@ -38,6 +38,18 @@ constexpr std::string_view kThree =
     "Chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: u\r\n\r\n"
     "POST /e HTTP/1.0\r\nContent-Length: 4\r\n\r\n\r\n\r\n";
 
+TEST(RequestReader, NamesOfFieldsAreOfAnyCase) {
+  const std::vector<Request> requests = requests_of(
+      "GET / HTTP/1.1\r\nHost: h\r\nABCDEFGHIJKLMnopqrstuvwxyz: A\r\n"
+      "NOPQRSTUVWXYZ: B\r\n\r\n",
+      100);
+  ASSERT_EQ(requests.size(), 1u);
+  ASSERT_TRUE(requests[0].header("abcdefghijklmnopqrstuvwxyz"));
+  EXPECT_EQ(*requests[0].header("abcdefghijklmnopqrstuvwxyz"), "A");
+  ASSERT_TRUE(requests[0].header("nopqrstuvwxyz"));
+  EXPECT_EQ(*requests[0].header("nopqrstuvwxyz"), "B");
+}
+
 TEST(RequestReader, PiecesOfAnySizeGiveTheSameRequests) {
   for (std::size_t piece = 1; piece <= kThree.size(); ++piece) {
     const std::vector<Request> requests = requests_of(kThree, piece);

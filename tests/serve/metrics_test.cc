@@ -32,6 +32,22 @@ TEST(Metrics, LabelsAreQuoted) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
+// What is refused takes no time, and would make the others look fast.
+TEST(Metrics, TimesAreThoseOfRequestsThatWereServed) {
+  Metrics metrics;
+  metrics.request({.model = "m"}, 200, 4);
+  metrics.request({.model = "m"}, 400, 1);
+  metrics.request({}, 200, 1);
+  const std::string text = metrics.text({});
+  for (const char* const line : {R"(limpid_requests_total{model="m",code="200"} 1)",
+                                 R"(limpid_requests_total{model="m",code="400"} 1)",
+                                 R"(limpid_requests_total{model="",code="200"} 1)",
+                                 R"(limpid_request_seconds_sum{model="m"} 4)",
+                                 R"(limpid_request_seconds_count{model="m"} 1)"})
+    EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+  EXPECT_EQ(text.find("limpid_request_seconds_count{model=\"\"}"), std::string::npos) << text;
+}
+
 // Three tokens have two pauses between them.
 TEST(Metrics, ATokensTimeIsThatBetweenTwo) {
   Metrics metrics;
