@@ -169,8 +169,8 @@ Buffer buffer_of(std::size_t bytes) {
   return buffer;
 }
 
-// GB/s of calls, each thread with its own buffer of so many bytes, repeated until they have run for
-// a millisecond.
+// GB/s of a call that all threads make at once, each on its own buffer. On a small buffer they make
+// it many times, as one call would be too short to measure.
 double bandwidth(std::span<const Buffer> buffers, std::size_t bytes,
                  const std::function<void(std::byte*, std::size_t)>& call) {
   const auto threads = static_cast<int>(buffers.size());

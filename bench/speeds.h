@@ -14,16 +14,17 @@ inline constexpr std::array<const char*, kLevels> kLevelNames = {"L1", "L2", "L3
 struct Speeds {
   int threads = 1;
   // Of all threads together, each on its own CPU.
-  double gflops = 0;                   // measure_gflops()
+  double gflops = 0;                   // from measure_gflops()
   std::array<double, kLevels> read{};  // GB/s
   std::array<double, kLevels> copy{};  // GB/s of a copy, reads and writes together
   // Bytes of each cache: the first two of one core, the last of all cores.
   std::array<std::size_t, 3> caches{};
 };
 
-// GFLOP/s of f32 multiply-adds, counted as two, of all threads together; 0 if this program does not
-// know the CPU's instructions. The best of several attempts, here and below.
+// The GFLOP/s that all threads reach together; an f32 multiply-add counts as two operations. The
+// result is 0 if this program does not know the CPU's instructions. The best of several attempts.
 double measure_gflops(int threads);
+// The best of several attempts.
 Speeds measure_speeds(int threads);
 
 // The least work of a call.

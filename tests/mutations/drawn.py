@@ -271,7 +271,7 @@ unsigned char limpid_drawn_reached[sizeof limpid_drawn_reached];
 }
 
 namespace {
-// A test may be many processes: each writes a file of its own.
+// A test may start many processes. Each writes its own file.
 void write_reached() {
   const char* const folder = std::getenv("LIMPID_DRAWN_REACHED");
   if (!folder) return;
