@@ -21,6 +21,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import random
 import re
@@ -506,13 +507,15 @@ def described(change: Change) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="drawn", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, metavar="COUNT")
-    parser.add_argument("files", nargs="*", metavar="FILE")
+    parser.add_argument("files", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--seed", default=time.strftime("%Y-%m-%d"))
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     if not 1 <= arguments.count < MOST:
         parser.error(f"COUNT {arguments.count}: 1 to {MOST - 1} are expected")
+    if not 0 <= arguments.seconds < math.inf:
+        parser.error(f"--seconds {arguments.seconds}: a number of 0 or more is expected")
     # A shell ignores SIGINT for what it starts in the background.
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
