@@ -36,7 +36,7 @@ class Interrupted(unittest.TestCase):
 
     def handler(self, number, frame):
         self.times += 1
-        if self.times == 3:
+        if self.times == 3:  # on a loaded machine a fourth may have come before the timer stops
             signal.setitimer(signal.ITIMER_REAL, 0)
             raise self.Third
 
@@ -45,7 +45,6 @@ class Interrupted(unittest.TestCase):
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
         with self.assertRaises(self.Third):
             call()
-        self.assertEqual(self.times, 3)
 
     def test_compiled_code(self):
         def products(x):
@@ -127,8 +126,8 @@ class Interrupted(unittest.TestCase):
 
         thread = threading.Thread(target=work)
         signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-        thread.start()
         with self.assertRaises(self.Third):
+            thread.start()
             while True:
                 time.sleep(0.01)
         done.wait()
