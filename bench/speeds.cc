@@ -203,8 +203,13 @@ Speeds measure_speeds(int threads) {
     speeds.caches[static_cast<std::size_t>(level - 1)] = cache_bytes(level);
   const auto share = static_cast<std::size_t>(threads);
   // Well below the size of each cache, since it holds other data, too.
-  const std::size_t sizes[kLevels] = {speeds.caches[0] / 2, speeds.caches[1] / 2,
-                                      speeds.caches[2] / 4 / share, 8 * speeds.caches[2] / share};
+  // Far beyond the last one, or twice its size where that is large: to touch memory may take longer
+  // than all else that is measured.
+  constexpr std::size_t kGiB = std::size_t{1} << 30;
+  const std::size_t last = speeds.caches[2];
+  const std::size_t beyond = std::max(2 * last, std::min(8 * last, kGiB));
+  const std::size_t sizes[kLevels] = {speeds.caches[0] / 2, speeds.caches[1] / 2, last / 4 / share,
+                                      beyond / share};
   for (std::size_t level = 0; level < kLevels; ++level) {
     const std::size_t bytes = sizes[level] / 4096 * 4096;
     std::vector<Buffer> buffers;

@@ -24,7 +24,7 @@ foreach(program IN ITEMS core_test formats_test function_test data_test onnx_tes
   endif()
 endforeach()
 # The tool, which reads such files too. It is built with the readers: whole folders together, as `./dev demo` has them.
-limpid_test_group(hostile cli)
+limpid_test_group(hostile cli sanitized_server)
 if(TARGET limpid_tool)
   add_dependencies(readers_programs limpid_tool)
   add_dependencies(hostile_programs limpid_tool)

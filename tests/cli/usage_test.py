@@ -317,7 +317,7 @@ class Usage(tool.ToolTest):
         self.error(2, "perceptron", "--epochs", "0")
 
     def test_optimizers(self):
-        small = ("train", "--data", "digits", "--layers", "784,10", "--epochs", "0")
+        small = ("train", "--data", "digits,count=20", "--layers", "784,10", "--epochs", "0")
         self.usage_error("momentum", *small, "--optimizer", "adam", "--momentum", "0.9")
         self.usage_error("beta1", *small, "--beta1", "0.9")
         self.usage_error("nesterov", *small, "--optimizer", "adagrad", "--nesterov")
@@ -329,7 +329,7 @@ class Usage(tool.ToolTest):
                          "--clip-norm: expected a positive number, got '-1'")
         self.assertEqual(self.error(2, *small, "--lr", "nan"),
                          "--lr: expected a number of 0 or more, got 'nan'")
-        text = self.output(*small, "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
+        text = self.output(*small, "--data", "digits", "--optimizer", "adamw", "--eps", "1e-6", "--weight-decay", "0.1")
         self.assertTrue(text.startswith("digits: 60000 examples to train on, 10000 to test; "), text)
 
     def test_thresholds(self):

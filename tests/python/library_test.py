@@ -80,7 +80,7 @@ class Runs(Temporary):
                 if where == "timer" and len(seen) == 1:  # before, there would be nothing to write
                     threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 
-            run = lp.train.Run({"data": "digits", "epochs": 50}, folder=folder, on_step=listener)
+            run = lp.train.Run({"data": "digits,count=2000", "epochs": 1000}, folder=folder, on_step=listener)
             with self.assertRaises(KeyboardInterrupt):
                 run.train()
             self.assertTrue((folder / "checkpoint.safetensors").exists())
