@@ -2,6 +2,7 @@
 
 Each MPI is left out, with a line, where its launcher or its module is missing. LIMPID_KILLS=50 kills that many ranks."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -275,12 +276,16 @@ class UnderMpi:
                         kills += 1
                     except ProcessLookupError:
                         pass
-                process.communicate(timeout=120)
+                # Open MPI 4.1's launcher may wait for a lock of its own (in PMIx_server_finalize) when no rank is left.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=30)
                 for _ in range(1000):
                     if not self.ranks_of(out):
                         break
                     time.sleep(0.02)
                 self.assertFalse(self.ranks_of(out), "ranks outlive the job")
+                process.kill()
+                process.communicate()
                 command = ["train", "--resume", str(out), "--threads", "1"]
             if not (out / "model.safetensors").exists():
                 code, said = self.launched(self.kind, chance.choice((1, 2, 5)), *command)

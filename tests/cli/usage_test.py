@@ -317,7 +317,8 @@ class Usage(tool.ToolTest):
         self.error(2, "perceptron", "--epochs", "0")
 
     def test_optimizers(self):
-        small = ("train", "--data", "digits,count=20", "--layers", "784,10", "--epochs", "0")
+        # Fewer would be trained by the small recipe.
+        small = ("train", "--data", "digits,count=10000", "--layers", "784,10", "--epochs", "0")
         self.usage_error("momentum", *small, "--optimizer", "adam", "--momentum", "0.9")
         self.usage_error("beta1", *small, "--beta1", "0.9")
         self.usage_error("nesterov", *small, "--optimizer", "adagrad", "--nesterov")
