@@ -184,6 +184,8 @@ void train_by(const train::TrainConfig& chosen, RunOptions options,
   if (ranks) options.ranks = ranks->size();
   const bool leads = !ranks || ranks->rank() == 0;
   as_usage([&] { return train::window_options_of(chosen); });
+  // To load the data may take minutes.
+  if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
   Split data = with_data_option([&] { return train::load_data(chosen); });
   const train::TrainConfig config = as_usage([&] { return train::complete(chosen, data); });
   ThreadPool pool({.threads = options.threads, .pin_caller = true});
@@ -194,7 +196,6 @@ void train_by(const train::TrainConfig& chosen, RunOptions options,
                   .gather_ahead = options.threads < cpus,
                   .command = train::command_line(),
                   .ranks = ranks});
-  if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
   if (leads && !options.out.empty())
     run.on_event([&](const train::Event& event) {
       const auto* end = std::get_if<train::EndEvent>(&event);

@@ -135,6 +135,8 @@ class Stopped(TrainTest):
         self.assertEqual((self.out / "checkpoint.safetensors").read_bytes(), checkpoint)
         self.output(*self.arguments("--epochs", "1", "--overwrite"))
         self.assertIn("holds a run that is finished", self.error(2, *self.arguments("--epochs", "1")))
+        # Before the data is read, which may take minutes.
+        self.assertIn("holds a run that is finished", self.error(2, "train", "--data", "csv:none.csv,target=y", "--out", self.out))
 
     def test_a_configuration_of_another_program_is_not_replaced(self):
         self.out.mkdir()
