@@ -202,9 +202,9 @@ Speeds measure_speeds(int threads) {
   for (int level = 1; level <= 3; ++level)
     speeds.caches[static_cast<std::size_t>(level - 1)] = cache_bytes(level);
   const auto share = static_cast<std::size_t>(threads);
-  // Well below the size of each cache, since it holds other data, too.
-  // Far beyond the last one, or twice its size where that is large: to touch memory may take longer
-  // than all else that is measured.
+  // Well below the size of each cache, since it holds other data, too. For the memory far beyond
+  // the last one, or twice its size where that is over 512 MiB: to touch more may take longer than
+  // all else that is measured.
   constexpr std::size_t kGiB = std::size_t{1} << 30;
   const std::size_t last = speeds.caches[2];
   const std::size_t beyond = std::max(2 * last, std::min(8 * last, kGiB));
