@@ -6,8 +6,7 @@ The list in mutations.toml has breakages that somebody thought of; these are nob
 sources of the library, of the tool and of the Python bindings, or from the files and folders that are named: a condition that always
 holds, another operator or number, arguments that change places, a statement that is left out.
 
-All are compiled at once, in a copy of the project in build/drawn. Each is a choice between what stands there and a wrong version of
-it, made by the environment variable LIMPID_DRAWN; one that does not compile is left out. Every test of GoogleTest, and those in Python
+All are compiled at once, as choices.py describes; one that does not compile is left out. Every test of GoogleTest, and those in Python
 of the tool, of its servers and of the package, runs once without a breakage, to learn which it reaches. Then each breakage is tried with
 the tests that reach it, until one fails by a check, by a crash or by taking ten times as long: those of its own room first, then others,
 S seconds of them (default: 5; few tests in Python are as quick).
@@ -25,9 +24,7 @@ import math
 import os
 import random
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -35,15 +32,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import choices
 import mutate
-from mutate import ROOT, Failed
+from choices import MOST, PLACES, ROOT, Change, Failed, is_balanced, is_constant, masked
 
-WORK = ROOT / "build/drawn"
-BUILD = WORK / "build/release"
-MOST = 65536  # breakages in a build
 # The longest test that is asked, in seconds, unless --seconds is more.
 LONGEST = 20
-PLACES = ("limpid", "apps/limpid", "python/bindings")  # of sources
 
 # ---- what can be broken
 
@@ -67,34 +61,6 @@ STEP = re.compile(r"\+\+|--|[\w:.>\-\[\]*()]+(?:\+\+|--)$")
 CALL = re.compile(r"(?![^(]*\breserve\()\*?[\w:.\->\[\]]+(?:<[^()]*>)?\(")
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """In a file, `to` in the place of text[begin:end]; an empty statement if `to` is empty."""
-
-    file: str
-    begin: int
-    end: int
-    is_statement: bool
-    to: str
-
-
-def masked(text: str) -> str:
-    """The text with blanks for comments, and "_" for what strings hold. Lines of the preprocessor are of the character "\\0"."""
-
-    def blank(match: re.Match[str]) -> str:
-        found = match[0]
-        if found.startswith("/"):
-            return re.sub(r"[^\n]", " ", found)
-        if found.startswith("#"):
-            return re.sub(r"[^\n]", "\0", found)
-        return found[0] + re.sub(r"[^\n]", "_", found[1:-1]) + found[-1]
-
-    return re.sub(
-        r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|^#(?:\\\n|[^\n])*',
-        blank, text, flags=re.DOTALL | re.MULTILINE,
-    )  # fmt: skip
-
-
 def end_of(text: str, begin: int) -> int:
     """Where the bracket at `begin` is closed; the end of the text if it is not."""
     depth = 0
@@ -103,16 +69,6 @@ def end_of(text: str, begin: int) -> int:
         if depth == 0:
             return at
     return len(text)
-
-
-def is_balanced(text: str) -> bool:
-    open_ones = []
-    for c in text:
-        if c in "([{":
-            open_ones.append(c)
-        elif c in ")]}" and (not open_ones or "([{".index(open_ones.pop()) != ")]}".index(c)):
-            return False
-    return not open_ones
 
 
 def parts_of(text: str, separator: str) -> list[tuple[int, int]]:
@@ -167,8 +123,7 @@ class Source:
         begin = at = 0
         while at < len(self.mask):
             if self.mask[at] in ";{}":
-                before = self.mask[begin:at].replace("if constexpr", "")
-                if self.mask[at] == "{" and re.search(r"\bconst(?:expr|eval|init)\b", before):
+                if self.mask[at] == "{" and is_constant(self.mask[begin:at]):
                     at = end_of(self.mask, at)  # no choice at run time in there
                 else:
                     self.statement(begin, at)
@@ -185,7 +140,7 @@ class Source:
         text, mask = self.text[begin:end], self.mask[begin:end]
         if mask.strip() and "\0" not in mask and not mask.startswith("{") and is_balanced(mask) and ";" not in mask:
             versions = dict.fromkeys([*more, *wrong_versions(text, mask)])
-            self.changes += [Change(self.file, begin, end, False, v) for v in versions if v != text]
+            self.changes += [Change(self.file, begin, end, "expression", v) for v in versions if v != text]
 
     def loop(self, begin: int, end: int) -> None:
         """What stands in the brackets of a for."""
@@ -219,165 +174,7 @@ class Source:
                 self.expression(begin + head.end(), end)
         elif is_balanced(mask) and any(kind.match(mask) for kind in (ASSIGNMENT, STEP, CALL)):
             versions = ["", *wrong_versions(self.text[begin:end], mask)]
-            self.changes += [Change(self.file, begin, end, True, v) for v in versions]
-
-
-def with_choices(text: str, changes: dict[int, Change]) -> str:
-    """The text of a file where each of its changes can be chosen by its number."""
-    places: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number, change in changes.items():
-        places[change.begin, change.end].append(number)
-    result, at = "", 0
-    for (begin, end), numbers in sorted(places.items()):
-        if begin < at:
-            continue  # within one that has choices already
-        was = text[begin:end]
-        result += text[at:begin] + ("" if changes[numbers[0]].is_statement else "(")
-        # A version stands on lines of its own, so that an error says which it is.
-        for number in numbers:
-            to = changes[number].to
-            if changes[number].is_statement:
-                result += f"\n/*{number}*/ if (LIMPID_IS_DRAWN({number})) {{ {to + ';' if to else ''} }} else "
-            else:
-                result += f"\n/*{number}*/ LIMPID_IS_DRAWN({number}) ? ({to}) : "
-        result += f"\n{was}" if changes[numbers[0]].is_statement else f"\n({was}))"
-        at = end
-    return '#include "drawn_choice.h"\n' + result + text[at:]
-
-
-# ---- the build with choices
-
-CHOICE_HEADER = f"""\
-#ifndef LIMPID_DRAWN_CHOICE_H
-#define LIMPID_DRAWN_CHOICE_H
-extern "C" {{
-extern int limpid_drawn;
-extern unsigned char limpid_drawn_reached[{MOST}];
-}}
-#define LIMPID_IS_DRAWN(n) (limpid_drawn_reached[n] = 1, limpid_drawn == (n))
-#endif
-"""
-CHOICE_SOURCE = """\
-#include "drawn_choice.h"
-
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-extern "C" {
-int limpid_drawn;
-unsigned char limpid_drawn_reached[sizeof limpid_drawn_reached];
-}
-
-namespace {
-// A test may start many processes. Each writes its own file.
-void write_reached() {
-  const char* const folder = std::getenv("LIMPID_DRAWN_REACHED");
-  if (!folder) return;
-  const std::string path = std::string(folder) + "/" + std::to_string(getpid());
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (!file) return;
-  std::fwrite(limpid_drawn_reached, 1, sizeof limpid_drawn_reached, file);
-  std::fclose(file);
-}
-// Before all other objects with a constructor.
-[[gnu::constructor(101)]] void begin() {
-  const char* const number = std::getenv("LIMPID_DRAWN");
-  limpid_drawn = number ? std::atoi(number) : 0;
-  std::atexit(write_reached);
-}
-}  // namespace
-"""
-# Called at the end of the project's CMakeLists.txt.
-CHOICE_CMAKE = """\
-function(limpid_drawn)
-  foreach(target limpid limpid_lab limpid_onnx limpid_python limpid_serve limpid_tool limpid_view)
-    if(TARGET ${target})
-      target_compile_options(${target} PRIVATE -w -Wno-error)
-    endif()
-  endforeach()
-  target_sources(limpid PRIVATE ${CMAKE_SOURCE_DIR}/drawn_choice.cc)
-endfunction()
-cmake_language(DEFER CALL limpid_drawn)
-"""
-
-
-def write(path: Path, text: str | bytes) -> None:
-    """Leaves a file that has this text as it is, so that nothing is compiled again."""
-    data = text.encode() if isinstance(text, str) else text
-    if not path.is_file() or path.read_bytes() != data:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
-def call(*command: str) -> subprocess.CompletedProcess[str]:
-    # As ./dev sets them.
-    cache = {"CCACHE_DEPEND": "1", "CCACHE_BASEDIR": str(WORK), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
-    return subprocess.run(command, cwd=WORK, env=os.environ | cache, capture_output=True, text=True, errors="replace")
-
-
-def call_well(*command: str) -> str:
-    done = call(*command)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(command)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return done.stdout
-
-
-def copy_project() -> None:
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for file in filter(None, tracked.split("\0")):
-        if (ROOT / file).is_file():
-            write(WORK / file, (ROOT / file).read_bytes())
-            shutil.copymode(ROOT / file, WORK / file)
-    write(WORK / "drawn_choice.h", CHOICE_HEADER)
-    write(WORK / "drawn_choice.cc", CHOICE_SOURCE)
-    write(WORK / "drawn.cmake", CHOICE_CMAKE)
-
-
-def faults_of(output: str, files: dict[str, list[str]], kind: str = "(?:fatal )?error:|required from") -> set[int]:
-    """The choices that errors of the compiler are about; `files` has the lines of the files with choices."""
-    found = set()
-    for error in re.finditer(rf"^(\S+?):(\d+):\d+:\s+(?:{kind})", output, re.MULTILINE):
-        path = os.path.relpath(os.path.normpath(BUILD / error[1]), WORK)
-        lines, at = files.get(path, []), int(error[2]) - 1
-        if at >= len(lines):
-            continue
-        if not re.match(r"/\*\d+\*/", lines[at]):
-            # The statement itself, or a later line of a version: all choices above it.
-            while at > 0 and not re.match(r"/\*\d+\*/", lines[at - 1]):
-                at -= 1
-            at -= 1
-            while at >= 0 and (number := re.match(r"/\*(\d+)\*/", lines[at])):
-                found.add(int(number[1]))
-                at -= 1
-        elif number := re.match(r"/\*(\d+)\*/", lines[at]):
-            found.add(int(number[1]))
-    return found
-
-
-def build(chosen: dict[int, Change]) -> None:
-    """Builds the tests with the choices that compile; removes the others."""
-    while True:
-        by_file: dict[str, dict[int, Change]] = defaultdict(dict)
-        for number, change in chosen.items():
-            by_file[change.file][number] = change
-        texts = {f: with_choices((ROOT / f).read_text(), changes) for f, changes in by_file.items()}
-        for file, text in texts.items():
-            write(WORK / file, text)
-        done = call("ninja", "-C", str(BUILD), "-k", "0")
-        if done.returncode == 0:
-            return
-        lines = {f: t.split("\n") for f, t in texts.items()}
-        # What the compiler names besides the errors, if these are all elsewhere.
-        wrong = (faults_of(done.stdout, lines) or faults_of(done.stdout, lines, "")) & chosen.keys()
-        if not wrong:
-            raise Failed(f"errors that are about no breakage:\n{done.stdout[-6000:]}")
-        for number in wrong:
-            file = chosen.pop(number).file
-            if all(c.file != file for c in chosen.values()):
-                write(WORK / file, (ROOT / file).read_text())
+            self.changes += [Change(self.file, begin, end, "statement", v) for v in versions]
 
 
 # ---- the tests
@@ -396,9 +193,9 @@ def run(tests: list[Test], environment: dict[str, str], timeout: float) -> mutat
     """One test, or several of one program, until one fails."""
     command = tests[0].command
     names = ":".join(t.name for t in tests)
-    more = [f"--gtest_filter={names}", "--gtest_brief=1", "--gtest_fail_fast"] if names else ["--failfast"]
+    more = [f"--gtest_filter={names}", "--gtest_brief=1", "--gtest_fail_fast"] if names else []
     arguments, environment = [*command.arguments, *more], command.environment | environment
-    return mutate.run(mutate.Command(arguments, environment, command.skips), timeout)
+    return mutate.run(dataclasses.replace(command, arguments=arguments, environment=environment), timeout)
 
 
 @contextlib.contextmanager
@@ -412,19 +209,30 @@ def workers_of(jobs: int) -> Iterator[concurrent.futures.Executor]:
             raise
 
 
+def names_of(program: str, pattern: str) -> list[str]:
+    """The tests of a program of GoogleTest that match."""
+    suite, names = "", []
+    for line in choices.call_well(program, "--gtest_list_tests", f"--gtest_filter={pattern}").splitlines():
+        word = line.split()[0]
+        if line.startswith(" "):
+            names.append(suite + word)
+        else:
+            suite = word
+    return names
+
+
 def tests_there() -> list[Test]:
     tests = []
-    for one in json.loads(call_well("ctest", "--test-dir", str(BUILD / "tests"), "--show-only=json-v1"))["tests"]:
-        arguments = one.get("command", [""])
-        names = [a.removeprefix("--gtest_filter=") for a in arguments if a.startswith("--gtest_filter=")]
-        scripts = [a for a in arguments if re.search(r"tests/(cli|python|serve|view)/\w+_test\.py$", a)]
-        if not names and not scripts:
-            continue
-        properties = {p["name"]: p["value"] for p in one["properties"]}
-        environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
-        command = mutate.Command(arguments[:1] if names else arguments, environment, properties.get("SKIP_RETURN_CODE"))
-        room = Path((scripts or arguments)[0]).parent.name
-        tests.append(Test(command, room, names[0] if names else ""))
+    for one in json.loads(choices.call_well("ctest", "--test-dir", str(choices.BUILD / "tests"), "--show-only=json-v1"))["tests"]:
+        command = mutate.command_of(one)
+        arguments = command.arguments
+        filters = [a.removeprefix("--gtest_filter=") for a in arguments if a.startswith("--gtest_filter=")]
+        scripts = [a for a in arguments if mutate.UNITTEST.search(a)]
+        if filters:
+            command, room = dataclasses.replace(command, arguments=arguments[:1]), Path(arguments[0]).parent.name
+            tests += [Test(command, room, n) for f in filters for n in (names_of(arguments[0], f) if "*" in f else [f])]
+        elif scripts:
+            tests.append(Test(command, Path(scripts[0]).parent.name))
     return tests
 
 
@@ -432,8 +240,8 @@ def learn(tests: list[Test], longest: float, jobs: int) -> list[Test]:
     """Those that pass without a breakage in `longest` seconds, with their times and with what they reach."""
 
     def learnt(test: Test) -> Test | None:
-        with tempfile.TemporaryDirectory(dir=WORK) as folder, contextlib.suppress(mutate.Skipped):
-            outcome = run([test], {"LIMPID_DRAWN_REACHED": folder}, longest)
+        with tempfile.TemporaryDirectory(dir=mutate.WORK) as folder, contextlib.suppress(mutate.Skipped):
+            outcome = run([test], {"LIMPID_CHOICES_REACHED": folder}, longest)
             files = [path.read_bytes() for path in Path(folder).iterdir()]
             reached = frozenset(one.start() for data in files for one in re.finditer(b"\1", data))
             if outcome.passed:
@@ -463,7 +271,7 @@ def lives(change: Change, number: int, tests: list[Test], seconds: float) -> boo
         together[str(test.command)].append(test)  # those of one program at once
     for some in together.values():
         with contextlib.suppress(mutate.Skipped):
-            if not run(some, {"LIMPID_DRAWN": str(number)}, 10 + 10 * sum(t.seconds for t in some)).passed:
+            if not run(some, {"LIMPID_CHOICE": str(number)}, 10 + 10 * sum(t.seconds for t in some)).passed:
                 return False
     return True
 
@@ -485,8 +293,7 @@ def sources_of(names: list[str]) -> list[str]:
             raise Failed(f"expected a file or a folder in {', '.join(PLACES)}, got '{name}'")
         files += [path] if path.is_file() else [*path.rglob("*.cc"), *path.rglob("*-inl.h")]
     relative = {str(f.relative_to(ROOT)) for f in files}
-    # Programs that `limpid emit` writes are made of these, and have no choice.
-    return sorted(f for f in relative if not f.startswith("limpid/emit/parts/"))
+    return sorted(f for f in relative if not f.startswith(choices.WITHOUT))
 
 
 def short(text: str) -> str:
@@ -525,15 +332,14 @@ def main() -> int:
     drawn = random.Random(arguments.seed).sample(changes, min(arguments.count, len(changes)))
     chosen = dict(enumerate(drawn, 1))
     print(f"{len(chosen)} of {len(changes)} breakages, by --seed {arguments.seed}", flush=True)
-    copy_project()
-    call_well("cmake", "--preset", "release", f"-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES={WORK}/drawn.cmake")
-    build(chosen)
+    choices.build(chosen)
     print(f"{len(chosen)} of them compile", flush=True)
     there = tests_there()
     longest = max(LONGEST, arguments.seconds)
     tests = learn(there, longest, arguments.jobs)
     if len(tests) < len(there):
-        print(f"{len(there) - len(tests)} tests are not asked: without a breakage they fail, are skipped, or take over {longest} s", flush=True)
+        left = len(there) - len(tests)
+        print(f"{left} tests are not asked: without a breakage they fail, are skipped, or take over {longest} s", flush=True)
     reaching: dict[int, list[Test]] = defaultdict(list)
     for test in tests:
         for number in test.reached & chosen.keys():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which breakages are drawn from a source, that each is a choice of the program, and which the compiler's errors are about."""
+"""Which breakages are drawn from a source, that each is a choice of the program, and which tests are asked."""
 
 import pathlib
 import subprocess
@@ -9,6 +9,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import choices  # noqa: E402
 import drawn  # noqa: E402
 
 SOURCE = """\
@@ -49,13 +50,12 @@ class Drawn(unittest.TestCase):
         end = '\nint main() { std::printf("%d", f(4, 4)); }\n'
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder)
-            (path / "drawn_choice.h").write_text(drawn.CHOICE_HEADER)
-            (path / "drawn_choice.cc").write_text(drawn.CHOICE_SOURCE)
-            (path / "a.cc").write_text(begin + drawn.with_choices(SOURCE, changes) + end)
-            subprocess.run(["c++", "-std=c++20", "-w", "a.cc", "drawn_choice.cc", "-o", "a"], cwd=path, check=True)
+            choices.write_support(path)
+            (path / "a.cc").write_text(begin + choices.with_choices(SOURCE, changes) + end)
+            subprocess.run(["c++", "-std=c++20", "-w", "a.cc", "limpid_choice.cc", "-o", "a"], cwd=path, check=True)
 
             def result(number):
-                run = subprocess.run([path / "a"], env={"LIMPID_DRAWN": str(number), "LIMPID_DRAWN_REACHED": str(path / "reached")},
+                run = subprocess.run([path / "a"], env={"LIMPID_CHOICE": str(number), "LIMPID_CHOICES_REACHED": str(path / "reached")},
                                      capture_output=True, text=True, check=True)  # fmt: skip
                 return int(run.stdout)
 
@@ -65,23 +65,10 @@ class Drawn(unittest.TestCase):
             self.assertEqual([n for n, was in enumerate(reached.read_bytes()) if was], [*range(1, len(EXPECTED) + 1)])
             self.assertEqual([result(n) for n in changes], RESULTS)
 
-    def test_an_error_is_about_the_version_on_its_line_or_those_above_it(self):
-        lines = {"limpid/a.cc": ["", "/*4*/ LIMPID", "/*7*/ LIMPID", "was", "", "/*9*/ LIMPID", "more of it", "was"]}
-
-        def faults(line, what="error: no"):
-            return drawn.faults_of(f"noise\n{drawn.WORK}/limpid/a.cc:{line}:3: {what}\n", lines)
-
-        self.assertEqual(faults(2), {4})
-        self.assertEqual(faults(3, "  required from here"), {7})
-        self.assertEqual(faults(4), {4, 7})
-        self.assertEqual(faults(7), {9})
-        self.assertEqual(faults(3, "note: so"), set())
-        self.assertEqual(drawn.faults_of("/usr/include/vector:2:3: error: no", lines), set())
-
     def test_the_tests_of_its_room_are_asked_first(self):
         tests = [drawn.Test(drawn.mutate.Command([f"tests/{room}/{room}_test"]), room, "A.b", seconds) for room, seconds in
                  (("ops", 2.0), ("core", 3.0), ("core", 1.0), ("laws", 0.5))]  # fmt: skip
-        change = drawn.Change("limpid/core/a.cc", 0, 1, False, "b")
+        change = choices.Change("limpid/core/a.cc", 0, 1, "expression", "b")
         asked = drawn.in_turn(change, 1, tests, 4)
         self.assertEqual([(t.room, t.seconds) for t in asked], [("core", 1.0), ("core", 3.0)])
         self.assertEqual(len(drawn.in_turn(change, 1, tests, 0)), 1)

@@ -22,6 +22,9 @@ package. A file of web/src is replaced in a copy of web; the page is built there
 the mutation: it must be there, and pass. Then it must fail: by a check, by a crash, or by taking ten times as long as it did. A
 mutation that does not compile is a mistake of the list.
 
+If 500 or more are tried, those that can be are compiled together first, each as a choice of the program (choices.py). One that its
+test does not notice so is tried by itself as well.
+
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
 other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
 list. --part 2/5 tries the second of five parts of the list, as the whole takes hours. --check looks only at the list: every text
@@ -48,11 +51,13 @@ import threading
 import time
 import tomllib
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-ROOT = Path(__file__).resolve().parents[2]
+import choices
+from choices import ROOT, Failed
+
 LIST = Path(__file__).resolve().parent / "mutations.toml"
 BUILD = ROOT / "build/release"
 WORK = ROOT / "build/mutate"
@@ -60,14 +65,13 @@ PAGE = BUILD / "apps/limpid/page_files.cc"  # the page of `limpid view`
 LEAST = 100  # mutations in the list
 FEW = 4  # --some compiles at most this many objects per mutation
 LONGEST = 900  # maximum seconds of a test before it is broken
+MANY = 500  # so many are compiled together
 # As ctest sets the first; a test of the page need not go on after a failure.
 ENVIRONMENT = {"LOCPATH": str(BUILD / "tests/formats/locales"), "LIMPID_FIRST_FAILURE": "1"}
 # Memory that a mutated program may use, less than a machine has.
 MEMORY = 16 << 30
-
-
-class Failed(Exception):
-    """An error before a mutation could be judged."""
+# Programs that take the options of unittest.
+UNITTEST = re.compile(r"tests/(?:cli|python|serve|view)/(?!other_cpus|openai)\w+_test\.py$")
 
 
 class Skipped(Failed):
@@ -83,6 +87,18 @@ class Mutation:
     flags: list[str]
     programs: list[str]
     test: tuple[str, ...]
+
+    def change(self) -> choices.Change | None:
+        """As a choice of the program; None if it can be none."""
+        in_place = self.file.startswith(tuple(f"{place}/" for place in choices.PLACES)) and not self.file.startswith(choices.WITHOUT)
+        if self.flags or not in_place or not self.file.endswith((".cc", "-inl.h")):
+            return None
+        text, before, after = (ROOT / self.file).read_text(), self.before, self.after
+        same = len(os.path.commonprefix([before, after]))
+        behind = len(os.path.commonprefix([before[same:][::-1], after[same:][::-1]]))
+        begin = text.index(before)
+        changed = after[same : len(after) - behind]
+        return choices.change_of(self.file, text, begin + same, begin + len(before) - behind, changed)
 
     def text(self) -> str:
         """The mutated file."""
@@ -119,6 +135,7 @@ class Command:
     arguments: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     skips: int | None = None  # the exit status that says so
+    locks: tuple[str, ...] = ()  # what it shares with other tests, of which one runs at a time
 
     def with_programs(self, mutated: dict[str, str]) -> "Command":
         def replaced(text: str) -> str:
@@ -127,7 +144,7 @@ class Command:
             return text
 
         environment = {key: replaced(value) for key, value in self.environment.items()}
-        return Command([replaced(a) for a in self.arguments], environment, self.skips)
+        return replace(self, arguments=[replaced(a) for a in self.arguments], environment=environment)
 
 
 def read_list() -> list[Mutation]:
@@ -166,11 +183,18 @@ def check(mutations: list[Mutation]) -> None:
 # ---- the build
 
 
-def output_of(command: list[str]) -> str:
-    done = subprocess.run(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+def output_of(command: list[str], folder: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=folder or BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     if done.returncode != 0:
         raise Failed(f"{' '.join(command[:4])} ... failed:\n{done.stdout}")
     return done.stdout
+
+
+@functools.cache
+def path_of(folder: Path, name: str) -> str:
+    """Of a program, in the folder of the build."""
+    lines = output_of(["ninja", "-t", "query", name], folder).splitlines()
+    return lines[2].strip() if len(lines) > 2 and lines[1].strip() == "input: phony" else name
 
 
 class Build:
@@ -197,9 +221,7 @@ class Build:
                 target = line.split(":")[0]
 
     def path(self, name: str) -> str:
-        """Of a program."""
-        lines = output_of(["ninja", "-t", "query", name]).splitlines()
-        return lines[2].strip() if len(lines) > 2 and lines[1].strip() == "input: phony" else name
+        return path_of(BUILD, name)
 
     def objects(self, program: str, file: str) -> list[str]:
         """Those of a program that read the file."""
@@ -349,11 +371,14 @@ class Running:
 
 
 running = Running()
+locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 def run(command: Command, timeout: float) -> Outcome:
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=WORK) as folder, tempfile.TemporaryFile() as log:
+    with contextlib.ExitStack() as held, tempfile.TemporaryDirectory(dir=WORK) as folder, tempfile.TemporaryFile() as log:
+        for name in sorted(command.locks):
+            held.enter_context(locks[name])
+        begin = time.monotonic()
         process = running.begin(command, folder, log)
         how = ""
         try:
@@ -374,23 +399,29 @@ def run(command: Command, timeout: float) -> Outcome:
     return Outcome(code == 0, how, time.monotonic() - begin, output)
 
 
-def commands_of(build: Build, test: tuple[str, ...]) -> list[Command]:
-    if test[0] != "ctest":
-        program = str(BUILD / build.path(test[0]))
-        return [Command([program, "--gtest_brief=1", f"--gtest_filter={test[1]}"])]
-    listed = json.loads(output_of(["ctest", "--show-only=json-v1", "-R", test[1]]))["tests"]
-    commands = []
-    for one in listed:
-        properties = {p["name"]: p["value"] for p in one.get("properties", [])}
-        environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
-        commands.append(Command(one.get("command", []), environment, properties.get("SKIP_RETURN_CODE")))
-    return commands
+def command_of(listed: dict) -> Command:
+    """Of a test that ctest lists in JSON. A program of unittest ends at its first failure."""
+    properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
+    environment = dict(line.split("=", 1) for line in properties.get("ENVIRONMENT", []))
+    arguments, shared = listed.get("command", []), tuple(properties.get("RESOURCE_LOCK", []))
+    more = ["--failfast"] if any(UNITTEST.search(a) for a in arguments) else []
+    return Command([*arguments, *more], environment, properties.get("SKIP_RETURN_CODE"), shared)
 
 
 @functools.cache
-def seconds_unbroken(build: Build, test: tuple[str, ...]) -> float:
+def commands_of(folder: Path, test: tuple[str, ...]) -> list[Command]:
+    """Of a test of the build in the folder."""
+    if test[0] != "ctest":
+        program = str(folder / path_of(folder, test[0]))
+        return [Command([program, "--gtest_brief=1", f"--gtest_filter={test[1]}"])]
+    listed = json.loads(output_of(["ctest", "--show-only=json-v1", "-R", test[1]], folder))["tests"]
+    return [command_of(one) for one in listed]
+
+
+@functools.cache
+def seconds_unbroken(folder: Path, test: tuple[str, ...]) -> float:
     """How long the test takes. Raises Failed where it does not pass, Skipped where it is none."""
-    commands = commands_of(build, test)
+    commands = commands_of(folder, test)
     text = " ".join(test)
     if not commands or not all(c.arguments for c in commands):
         raise Skipped(f"{text}: no such test here")
@@ -406,22 +437,61 @@ def seconds_unbroken(build: Build, test: tuple[str, ...]) -> float:
     return seconds
 
 
+def run_until_one_fails(commands: list[Command], timeout: float) -> Outcome:
+    for command in commands:
+        outcome = run(command, timeout)
+        if not outcome.passed:
+            break
+    return outcome
+
+
 def try_out(build: Build, mutation: Mutation) -> Outcome:
     """What its test says of the mutated code."""
-    commands = commands_of(build, mutation.test)
-    usual = seconds_unbroken(build, mutation.test)
+    commands = commands_of(BUILD, mutation.test)
+    usual = seconds_unbroken(BUILD, mutation.test)
     folder = WORK / mutation.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
         programs = mutated_programs(build, mutation, folder)
-        for command in commands:
-            outcome = run(command.with_programs(programs), 30 + 10 * usual)
-            if not outcome.passed:
-                break
-        return outcome
+        # What it compiles may have been in the compiler's cache.
+        return run_until_one_fails([c.with_programs(programs) for c in commands], 30 + 10 * usual)
     finally:
         shutil.rmtree(folder)
+
+
+class Together:
+    """Those of the mutations that can be choices of one build. Empty if they are few, as it takes minutes to compile."""
+
+    def __init__(self, mutations: list[Mutation]) -> None:
+        found = {number: (m.name, m.change()) for number, m in enumerate(mutations, 1)} if len(mutations) >= MANY else {}
+        changes = {number: change for number, (_, change) in found.items() if change}
+        if changes:
+            print(f"{len(changes)} of {len(mutations)} are compiled together", flush=True)
+            choices.build(changes)
+            print(f"{len(changes)} of them compile", flush=True)
+        self.numbers = {found[number][0]: number for number in changes}
+        self.seconds: dict[tuple[str, ...], float | None] = {}
+
+    def seconds_of(self, test: tuple[str, ...]) -> float | None:
+        """How long the test takes with no choice made; None if it is none here."""
+        if test not in self.seconds:
+            try:
+                self.seconds[test] = seconds_unbroken(choices.BUILD, test)
+            except Failed as failure:
+                print(f"not asked  {str(failure).splitlines()[0]}", flush=True)
+                self.seconds[test] = None
+        return self.seconds[test]
+
+    def kills(self, mutation: Mutation) -> Outcome | None:
+        """How its test fails with its choice; None if it does not."""
+        number = self.numbers.get(mutation.name)
+        if number is None or (usual := self.seconds_of(mutation.test)) is None:
+            return None
+        choice = {"LIMPID_CHOICE": str(number)}
+        commands = [replace(c, environment=c.environment | choice) for c in commands_of(choices.BUILD, mutation.test)]
+        outcome = run_until_one_fails(commands, 10 + 10 * usual)
+        return None if outcome.passed else replace(outcome, how=f"{outcome.how}, as a choice")
 
 
 # ---- the list
@@ -436,7 +506,7 @@ def a_few(mutations: list[Mutation], build: Build, count: int, seed: str) -> lis
         if sum(len(build.objects(build.path(p), mutation.file)) for p in mutation.programs) > FEW:
             continue
         try:
-            seconds_unbroken(build, mutation.test)
+            seconds_unbroken(BUILD, mutation.test)
         except Skipped as skipped:
             print(f"left out  {mutation.name}: {str(skipped).splitlines()[0]}", flush=True)
             continue
@@ -472,11 +542,13 @@ def part_of(text: str) -> tuple[int, int]:
 def judge_all(build: Build, chosen: list[Mutation], jobs: int) -> int:
     """Prints what becomes of each. Returns the status to exit with."""
     killed, survived, wrong, begin = [], [], [], time.monotonic()
+    together = Together(chosen)
 
     def judge(mutation: Mutation) -> None:
         start = time.monotonic()
         try:
-            outcome = try_out(build, mutation)
+            # One that lives as a choice is tried by itself, which has the last word.
+            outcome = together.kills(mutation) or try_out(build, mutation)
             names, word = (survived, "SURVIVED") if outcome.passed else (killed, "killed")
             line = f"{mutation.name:45} {time.monotonic() - start:5.1f} s  {' '.join(mutation.test)}  {outcome.how}"
         except Failed as failure:

@@ -42,7 +42,7 @@ class Skips(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def unbroken(self, body: str) -> float:
-        with mock.patch.object(mutate, "commands_of", lambda build, test: [command(body)]):
+        with mock.patch.object(mutate, "commands_of", lambda folder, test: [command(body)]):
             return mutate.seconds_unbroken.__wrapped__(None, ("ctest", body))
 
     def test_a_program_that_skips_all_of_its_tests_is_skipped(self):
@@ -80,6 +80,42 @@ class Chosen(unittest.TestCase):
         for text in ("0/3", "4/3", "3", "a/3", "1/0"):
             with self.assertRaisesRegex(argparse.ArgumentTypeError, f"got '{text}'"):
                 mutate.part_of(text)
+
+
+class Together(unittest.TestCase):
+    def test_one_that_lives_as_a_choice_is_tried_by_itself(self):
+        def outcome(passed: bool) -> mutate.Outcome:
+            return mutate.Outcome(passed, "" if passed else "a failed check", 1)
+
+        mutations = [mutate.Mutation(name, "", "", "", [], [], ("ctest", "^a$")) for name in ("one", "two", "three")]
+        together = mock.Mock(kills=lambda m: {"one": outcome(False)}.get(m.name))
+        alone = {"two": outcome(False), "three": outcome(True)}
+        with (mock.patch.object(mutate, "Together", lambda chosen: together), contextlib.redirect_stdout(io.StringIO()) as out,
+              mock.patch.object(mutate, "try_out", lambda build, m: alone[m.name])):  # fmt: skip
+            self.assertEqual(mutate.judge_all(None, mutations, 1), 1)
+        lines = [line.split()[:2] for line in out.getvalue().splitlines()]
+        self.assertEqual(lines[:3], [["killed", "one"], ["killed", "two"], ["SURVIVED", "three"]])
+
+    def test_a_few_are_not_compiled_together(self):
+        with mock.patch.object(mutate.choices, "build") as build:
+            self.assertEqual(mutate.Together([mock.Mock()] * (mutate.MANY - 1)).numbers, {})
+        build.assert_not_called()
+
+    def test_sources_can_have_choices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for file in ("limpid/a.cc", "limpid/a.h", "limpid/emit/parts/a.cc", "bench/a.cc"):
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text("int f(int a) { return a + 1; }\n")
+
+            def change(file: str, flags=()) -> mutate.choices.Change | None:
+                return mutate.Mutation("one", file, "return a + 1", "return a - 1", flags, [], ("ctest", "^a$")).change()
+
+            with mock.patch.object(mutate, "ROOT", root):
+                self.assertEqual(change("limpid/a.cc"), mutate.choices.Change("limpid/a.cc", 14, 29, "block", "return a - 1;"))
+                self.assertIsNone(change("limpid/a.cc", ["-O0"]))
+                for file in ("limpid/a.h", "limpid/emit/parts/a.cc", "bench/a.cc"):
+                    self.assertIsNone(change(file))
 
 
 class Stopped(unittest.TestCase):
