@@ -10,7 +10,8 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   from    text that stands exactly once in it
   to      what takes its place
   flags   instead of from and to: what the compiler is given besides
-  test    a program of GoogleTest with its filter ("kernels_test Suite.Test"), or "ctest REGEX"
+  test    a program of GoogleTest with its filter ("kernels_test Suite.Test"); or "ctest REGEX", and the name of one of the tests
+          that it has, as the whole may be long ("ctest ^cli\.data$ test_lines_of_csv")
   build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package, and limpid_tool has
           the page of `limpid view`
   why     optional: what a user would get
@@ -86,7 +87,7 @@ class Mutation:
     after: str
     flags: list[str]
     programs: list[str]
-    test: tuple[str, ...]
+    test: tuple[str, ...]  # the words of the list: a program with a filter, or "ctest", a regular expression and perhaps a name
 
     def change(self) -> choices.Change | None:
         """As a choice of the program; None if it can be none."""
@@ -155,9 +156,9 @@ def read_list() -> list[Mutation]:
         missing, strange = (keys | change) - entry.keys(), entry.keys() - keys - change - {"build", "why"}
         if missing or strange:
             raise Failed(f"{entry.get('name', 'a mutation')}: keys missing: {sorted(missing)}, unknown: {sorted(strange)}")
-        test = tuple(entry["test"].split(" ", 1))
-        if len(test) != 2:
-            raise Failed(f"{entry['name']}: 'PROGRAM FILTER' or 'ctest REGEX' is expected, got '{entry['test']}'")
+        test = tuple(entry["test"].split(" ", 2))
+        if len(test) != 2 and (len(test) != 3 or test[0] != "ctest"):
+            raise Failed(f"{entry['name']}: 'PROGRAM FILTER' or 'ctest REGEX [NAME]' is expected, got '{entry['test']}'")
         if (test[0] == "ctest") != ("build" in entry):
             raise Failed(f"{entry['name']}: 'build' is expected for a test of ctest, and for no other")
         before, after, flags = entry.get("from", ""), entry.get("to", ""), entry.get("flags", [])
@@ -172,7 +173,11 @@ def check(mutations: list[Mutation]) -> None:
         raise Failed(f"names that stand twice: {twice}")
     if len(names) < LEAST:
         raise Failed(f"{len(names)} mutations, {LEAST} or more are expected")
+    files = [f for room in ("cli", "python", "serve", "view", "view_page") for f in (ROOT / "tests" / room).glob("*_test.*")]
+    tests = "".join(f.read_text() for f in files)
     for mutation in mutations:
+        if len(mutation.test) == 3 and f"def {mutation.test[2]}(" not in tests and f"'{mutation.test[2]}'" not in tests:
+            raise Failed(f"{mutation.name}: no test is named '{mutation.test[2]}'")
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", mutation.name):
             raise Failed(f"{mutation.name}: lower case words joined by hyphens are expected")
         if mutation.before == mutation.after and not mutation.flags:
@@ -395,7 +400,10 @@ def run(command: Command, timeout: float) -> Outcome:
         counts = skips_of_unittest(output)
         how = f"{counts[0]} of its {counts[1]} tests are skipped here" if counts else ""
     elif not how:
-        how = f"a crash: {signal.Signals(-code).name}" if code < 0 else "a failed check"
+        # Of unittest, or of the page.
+        failed = re.search(r"^(?:(?:FAIL|ERROR): (\w+) \(|FAILED  (.+)$)", output, re.MULTILINE)
+        check = f"a failed check: {failed[1] or failed[2]}" if failed else "a failed check"
+        how = f"a crash: {signal.Signals(-code).name}" if code < 0 else check
     return Outcome(code == 0, how, time.monotonic() - begin, output)
 
 
@@ -408,6 +416,13 @@ def command_of(listed: dict) -> Command:
     return Command([*arguments, *more], environment, properties.get("SKIP_RETURN_CODE"), shared)
 
 
+def only(command: Command, name: str) -> Command:
+    """One of the tests of a program of unittest or of the page."""
+    if "--failfast" in command.arguments:
+        return replace(command, arguments=[*command.arguments, "-k", name])
+    return replace(command, environment=command.environment | {"LIMPID_ONLY": name})
+
+
 @functools.cache
 def commands_of(folder: Path, test: tuple[str, ...]) -> list[Command]:
     """Of a test of the build in the folder."""
@@ -415,7 +430,8 @@ def commands_of(folder: Path, test: tuple[str, ...]) -> list[Command]:
         program = str(folder / path_of(folder, test[0]))
         return [Command([program, "--gtest_brief=1", f"--gtest_filter={test[1]}"])]
     listed = json.loads(output_of(["ctest", "--show-only=json-v1", "-R", test[1]], folder))["tests"]
-    return [command_of(one) for one in listed]
+    commands = [command_of(one) for one in listed]
+    return [only(c, test[2]) for c in commands] if len(test) == 3 else commands
 
 
 @functools.cache
@@ -432,6 +448,8 @@ def seconds_unbroken(folder: Path, test: tuple[str, ...]) -> float:
         if not outcome.passed:
             raise Failed(f"{text}: {outcome.how}, without a mutation:\n{outcome.output[-3000:]}")
         ran = re.search(r"\[==========\] (\d+) tests? ", outcome.output)
+        if re.search(r"^Ran 0 tests", outcome.output, re.MULTILINE):
+            raise Failed(f"{text}: no test has that name")
         if (ran and ran.group(1) == "0") or (test[0] != "ctest" and not ran) or outcome.skipped_all:
             raise Skipped(f"{text}: no test, or one that is skipped here:\n{outcome.output[-3000:]}")
     return seconds

@@ -58,7 +58,19 @@ class Skips(unittest.TestCase):
     def test_one_that_fails_as_well_has_failed(self):
         outcome = mutate.run(command("self.fail()"), 60)
         self.assertFalse(outcome.passed)
-        self.assertEqual(outcome.how, "a failed check")
+        self.assertEqual(outcome.how, "a failed check: test_b")
+
+    def test_one_of_its_tests_runs_by_its_name(self):
+        def unbroken(name: str) -> float:
+            one = mutate.only(mutate.replace(command("pass"), arguments=[*command("pass").arguments, "--failfast"]), name)
+            with mock.patch.object(mutate, "commands_of", lambda folder, test: [one]):
+                return mutate.seconds_unbroken.__wrapped__(None, ("ctest", "^a$", name))
+
+        self.assertGreater(unbroken("test_b"), 0)
+        with self.assertRaises(mutate.Skipped):
+            unbroken("test_a")
+        with self.assertRaisesRegex(mutate.Failed, "no test has that name"):
+            unbroken("test_c")
 
     def test_nothing_is_said_of_one_that_skips_none(self):
         self.assertIsNone(mutate.skips_of_unittest("...\n---\nRan 3 tests in 0.1s\n\nOK\n"))

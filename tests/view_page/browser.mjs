@@ -163,10 +163,16 @@ export async function until(check, what = '', limit = 20_000) {
 /** The words of a command as a shell reads them, the first one left out. */
 export const wordsOf = (command) => [...command.trim().matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", '')).slice(1);
 
-/** Tries paths one after the other; the process fails if one does. With LIMPID_FIRST_FAILURE set it is the last that is tried. */
+/**
+ * Tries paths one after the other, or the one that LIMPID_ONLY names; the process fails if one does. With LIMPID_FIRST_FAILURE set it
+ * is the last that is tried.
+ */
 export async function paths(list) {
+  const only = process.env.LIMPID_ONLY;
+  if (only && !(only in list)) throw new Error(`no path is named ${only}`);
   let failed = 0;
   for (const [name, run] of Object.entries(list)) {
+    if (only && name !== only) continue;
     const begun = Date.now();
     try {
       await run();
