@@ -5,6 +5,7 @@
 #include <cfenv>
 #include <optional>
 
+#include "limpid/core/json.h"
 #include "limpid/limpid.h"
 #include "tests/flush_subnormals.h"
 #include "tests/hosts/everything.h"
@@ -55,6 +56,17 @@ TEST_F(FloatModes, RoundingToZeroDoesNotShow) {
 
 TEST_F(FloatModes, FlushingSubnormalsDoesNotShow) {
   expect_the_same_after(flush_subnormals, "flushes nearest");
+}
+
+// On x86, std::fegetround() looks at the unit of long double, of which modes_now() knows nothing.
+TEST_F(FloatModes, ReadingJsonKeepsTheRoundingOfLongDouble) {
+  for (const int mode : {FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST}) {
+    std::fesetround(mode);
+    static_cast<void>(Json::parse("[0.1]"));
+    const int after = std::fegetround();
+    std::fesetenv(FE_DFL_ENV);
+    EXPECT_EQ(after, mode);
+  }
 }
 
 TEST_F(FloatModes, AProgramsOwnCodeHasTheDefaultInAFunctionThatItWrites) {
