@@ -124,6 +124,9 @@ class CompletionsTest(served.ServeTest):
         self.assertTrue(text.startswith(prompt) and text.endswith("\n"))
         return text[len(prompt):-1]
 
+    def seconds(self, server, name, model="charlm"):
+        return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
+
     def refused(self, answer, status, part=""):
         self.assertEqual(answer.status, status, answer)
         error = answer.json()["error"]
@@ -463,9 +466,6 @@ class Answers(CompletionsTest):
         self.assertGreater(caches, 0)
         self.assertGreater(memory, caches)  # which are a part of the model's memory
 
-    def seconds(self, server, name, model="charlm"):
-        return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
-
     def test_times_add_up(self):
         tokens = 3000
         server = self.serve(self.models["charlm"])
@@ -476,13 +476,6 @@ class Answers(CompletionsTest):
         self.assertGreater(further, 0)
         self.assertLess(first + further, request)
         self.assertLess(further, compute)
-
-    def test_a_text_without_a_place_waits(self):
-        server = self.serve(self.models["charlm"], "--max-texts", "1")
-        server.post(PATH, {"model": "charlm", "prompt": "the", "max_tokens": 300, "n": 100})
-        self.until_metric(server, 'limpid_requests_total{model="charlm",code="200"} 1')
-        # The last one waits for 99 others, except for those that end before it is asked.
-        self.assertGreater(self.seconds(server, "queue"), self.seconds(server, "compute") / 2)
 
     def test_infer_beside_them(self):
         answer = self.server.post("/v2/models/charlm/infer", {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1, 6],
@@ -566,6 +559,21 @@ class Limits(CompletionsTest):
             answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
             self.refused(answer, 503, "queue")
             self.assertEqual(answer.headers["retry-after"], "1")
+
+    def test_a_text_without_a_place_waits(self):
+        server = self.long_server("--max-texts", "1")
+        with server.connect() as second:
+            with server.connect() as first:
+                self.begin(server, first, stream=False)
+                self.until_metric(server, 'limpid_texts{model="charlm"} 1')
+                self.begin(server, second, stream=False, max_tokens=1)
+                self.until_metric(server, "limpid_queue_length 1")
+                time.sleep(0.5)
+            self.until_metric(server, 'limpid_requests_total{model="charlm",code="200"} 1')
+        queue, compute, request = (self.seconds(server, name) for name in ("queue", "compute", "request"))
+        self.assertGreaterEqual(queue, 0.5)
+        self.assertGreater(compute, 0)
+        self.assertLessEqual(queue + compute, request)
 
     def test_a_long_text_of_one_model_leaves_others_their_turn(self):
         server = self.serve(self.models["charlm"], self.models["gpt"], "--max-tokens", "1000000000")
