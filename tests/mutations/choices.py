@@ -266,7 +266,7 @@ def faults_of(output: str, files: dict[str, list[str]], kind: str = "(?:fatal )?
         if numbers[at]:
             found.add(numbers[at])
             continue
-        # What stands there, or a later line of a version: all choices above it; or what they make of the text before them: the first.
+        # What is unbroken, or a later line of a version: all choices right above. Before any choice: the first of the file.
         while at > 0 and not numbers[at]:
             at -= 1
         found.add(numbers[at] or next(filter(None, numbers)))

@@ -3,6 +3,7 @@
 puts what it breaks of the Python package and of the page."""
 
 import argparse
+import concurrent.futures
 import contextlib
 import io
 import os
@@ -80,6 +81,29 @@ class Skips(unittest.TestCase):
         self.assertFalse(mutate.Outcome(True, "", 1, "[  PASSED  ] 1 test.\n").skipped_all)
 
 
+class Shared(unittest.TestCase):
+    def test_one_of_those_that_share_a_folder_runs_at_a_time(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(mutate, "WORK", pathlib.Path(folder)):
+            script = f"import os, time; os.mkdir({folder + '/one'!r}); time.sleep(0.2); os.rmdir({folder + '/one'!r})"
+            command = mutate.Command([sys.executable, "-c", script], locks=("folder",))
+            with concurrent.futures.ThreadPoolExecutor(3) as workers:
+                outcomes = list(workers.map(lambda _: mutate.run(command, 60), range(3)))
+        self.assertEqual([o.passed for o in outcomes], [True] * 3, outcomes)
+
+    def test_ctest_says_what_they_share(self):
+        properties = [{"name": "RESOURCE_LOCK", "value": ["folder"]}, {"name": "ENVIRONMENT", "value": ["A=b=c"]}]
+        command = mutate.command_of({"command": ["cmake"], "properties": properties})
+        self.assertEqual(command, mutate.Command(["cmake"], {"A": "b=c"}, None, ("folder",)))
+        self.assertEqual(mutate.command_of({"command": ["tests/cli/data_test.py"]}).arguments[1:], ["--failfast"])
+
+
+class Listed(unittest.TestCase):
+    def test_a_name_that_no_test_has_is_a_mistake(self):
+        mutation = mutate.Mutation("one", "README.md", "# Limpid", "", [], [], ("ctest", "^cli$", "test_of_nothing"))
+        with mock.patch.object(mutate, "LEAST", 0), self.assertRaisesRegex(mutate.Failed, "one: no test is named 'test_of_nothing'"):
+            mutate.check([mutation])
+
+
 class Chosen(unittest.TestCase):
     def test_the_parts_are_the_whole_list(self):
         def chosen(part: str) -> list[int]:
@@ -107,6 +131,16 @@ class Together(unittest.TestCase):
             self.assertEqual(mutate.judge_all(None, mutations, 1), 1)
         lines = [line.split()[:2] for line in out.getvalue().splitlines()]
         self.assertEqual(lines[:3], [["killed", "one"], ["killed", "two"], ["SURVIVED", "three"]])
+
+    def test_a_choice_is_made_by_the_environment(self):
+        test, program = ("ctest", "^a$"), "import os, sys; sys.exit(os.environ.get('LIMPID_CHOICE') == '2')"
+        together = mutate.Together([])
+        together.numbers, together.seconds = {"one": 1, "two": 2}, {test: 1.0}
+        with (tempfile.TemporaryDirectory() as folder, mock.patch.object(mutate, "WORK", pathlib.Path(folder)),
+              mock.patch.object(mutate, "commands_of", lambda *all: [mutate.Command([sys.executable, "-c", program])])):  # fmt: skip
+            killed = {n: together.kills(mutate.Mutation(n, "", "", "", [], [], test)) for n in ("one", "two", "none")}
+        self.assertEqual((killed["one"], killed["none"]), (None, None))
+        self.assertEqual(killed["two"].how, "a failed check, as a choice")
 
     def test_a_few_are_not_compiled_together(self):
         with mock.patch.object(mutate.choices, "build") as build:

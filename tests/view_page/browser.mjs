@@ -169,7 +169,10 @@ export const wordsOf = (command) => [...command.trim().matchAll(/(?:'[^']*'|[^\s
  */
 export async function paths(list) {
   const only = process.env.LIMPID_ONLY;
-  if (only && !(only in list)) throw new Error(`no path is named ${only}`);
+  if (only && !(only in list)) {
+    console.log(`FAILED  no path is named ${only}`);
+    return 1;
+  }
   let failed = 0;
   for (const [name, run] of Object.entries(list)) {
     if (only && name !== only) continue;
