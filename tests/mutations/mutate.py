@@ -11,7 +11,7 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   to      what takes its place
   flags   instead of from and to: what the compiler is given besides
   test    a program of GoogleTest with its filter ("kernels_test Suite.Test"); or "ctest REGEX", and the name of one of the tests
-          that it has, as the whole may be long ("ctest ^cli\.data$ test_lines_of_csv")
+          that it has, as the whole may be long ("ctest ^cli.data$ test_lines_of_csv")
   build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package, and limpid_tool has
           the page of `limpid view`
   why     optional: what a user would get
@@ -91,8 +91,8 @@ class Mutation:
 
     def change(self) -> choices.Change | None:
         """As a choice of the program; None if it can be none."""
-        in_place = self.file.startswith(tuple(f"{place}/" for place in choices.PLACES)) and not self.file.startswith(choices.WITHOUT)
-        if self.flags or not in_place or not self.file.endswith((".cc", "-inl.h")):
+        is_source = self.file.startswith(tuple(f"{place}/" for place in choices.PLACES)) and not self.file.startswith(choices.WITHOUT)
+        if self.flags or not is_source or not self.file.endswith((".cc", "-inl.h")):
             return None
         text, before, after = (ROOT / self.file).read_text(), self.before, self.after
         same = len(os.path.commonprefix([before, after]))
