@@ -11,7 +11,7 @@ mutations.toml has the list. Each entry is a [[mutation]] with
   to      what takes its place
   flags   instead of from and to: what the compiler is given besides
   test    a program of GoogleTest with its filter ("kernels_test Suite.Test"); or "ctest REGEX", and the name of one of the tests
-          that it has, as the whole may be long ("ctest ^cli.data$ test_lines_of_csv")
+          that it has, as the whole may be long ("ctest ^cli.data$ test_columns_and_classes_are_named")
   build   for a test of ctest: the programs that it runs; limpid_python is the module of the Python package, and limpid_tool has
           the page of `limpid view`
   why     optional: what a user would get
