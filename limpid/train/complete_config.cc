@@ -30,15 +30,20 @@ std::int64_t steps_of(const TrainConfig& c, const Split& data) {
   return c.steps ? *c.steps : product_or_most(*c.epochs, steps_an_epoch(c, data));
 }
 
+void check_loss_options(const TrainConfig& c) {
+  const Loss::Kind kind = loss_from_name(*c.loss);
+  if (c.label_smoothing && kind != Loss::Kind::kCrossEntropy)
+    refuse("loss.label_smoothing", fmt::format("the loss {} has no such option", *c.loss));
+  if (c.delta && kind != Loss::Kind::kHuber)
+    refuse("loss.delta", fmt::format("the loss {} has no such option", *c.loss));
+}
+
 void fill_loss(TrainConfig& c, Task task) {
   fill(c.loss, std::string(name(usual_loss(task).kind)));
   const Loss::Kind kind = loss_from_name(*c.loss);
   if (!fits(kind, task))
     refuse("loss.name", fmt::format("{} does not fit {}", *c.loss, limpid::name(task)));
-  if (c.label_smoothing && kind != Loss::Kind::kCrossEntropy)
-    refuse("loss.label_smoothing", fmt::format("the loss {} has no such option", *c.loss));
-  if (c.delta && kind != Loss::Kind::kHuber)
-    refuse("loss.delta", fmt::format("the loss {} has no such option", *c.loss));
+  check_loss_options(c);
   if (kind == Loss::Kind::kCrossEntropy) fill(c.label_smoothing, 0.0);
   if (kind == Loss::Kind::kHuber) fill(c.delta, 1.0);
 }
@@ -77,7 +82,6 @@ void fill_length(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill(c.batch, recipe.batch);
   fill<std::int64_t>(c.accumulate, 1);
   fill<std::int64_t>(c.shards, 1);
-  if (c.epochs && c.steps) refuse("epochs", "expected epochs or steps, got both");
   if (c.epochs || c.steps) return;
   if (recipe.steps > 0) {
     c.steps = recipe.steps;
@@ -117,8 +121,22 @@ void detail::refuse(std::string_view path, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}: {}", path, why));
 }
 
+void check_choices(const TrainConfig& c) {
+  window_options_of(c);
+  detail::refuse_keys_of_others(c);
+  if (c.loss) check_loss_options(c);
+  if (c.optimizer) optimizer_of(c);
+  if (c.epochs && c.steps) refuse("epochs", "expected epochs or steps, got both");
+  // Whoever says 0 has the run go on without early stopping.
+  if (c.min_delta.value_or(0) > 0 && !c.patience)
+    refuse("early_stopping.min_delta", "expected early_stopping.patience (--patience) with it");
+  if (c.log_shards.value_or(false) && c.shards.value_or(1) == 1)
+    refuse("log_shards", "expected 2 or more shards");
+}
+
 TrainConfig complete(const TrainConfig& config, const Split& data) {
   const DefaultFloatMode mode;
+  check_choices(config);
   TrainConfig c = config;
   const Task task = data.train.task;
   fill<std::string>(c.data, "digits");
@@ -149,12 +167,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill<std::int64_t>(c.patience, 0);
   fill<std::string>(c.metric, "loss");
   fill(c.min_delta, 0.0);
-  // Whoever says 0 has the run go on without early stopping.
-  if (*c.min_delta > 0 && !config.patience)
-    refuse("early_stopping.min_delta", "expected early_stopping.patience (--patience) with it");
   fill(c.check_finite, false);
   fill(c.log_shards, false);
-  if (*c.log_shards && *c.shards == 1) refuse("log_shards", "expected 2 or more shards");
   const std::int64_t an_epoch = steps_an_epoch(c, data);
   fill(c.log_every,
        std::max<std::int64_t>(1, std::min(an_epoch, c.steps.value_or(an_epoch)) / 100));

@@ -16,15 +16,6 @@ using Integers = TrainConfig::Integers;
 constexpr std::string_view kHiddenInstead =
     "model.hidden (--hidden) instead takes both from the data";
 
-void refuse_keys_of_others(const TrainConfig& c) {
-  const std::vector<std::string_view>& keys = family_of(c).keys;
-  for (const ConfigKey& key : config_keys())
-    if (key.path.starts_with("model.") && is_chosen(c, key) &&
-        std::find(keys.begin(), keys.end(), key.name()) == keys.end())
-      refuse(key.path, fmt::format("the model {} has no such option; it has {}", *c.model,
-                                   fmt::join(keys, ", ")));
-}
-
 }  // namespace
 
 std::span<const ModelFamily* const> model_families() {
@@ -36,6 +27,16 @@ const ModelFamily& family_of(const TrainConfig& config) {
   for (const ModelFamily* family : model_families())
     if (config.model == family->name) return *family;
   return char_lm_family();
+}
+
+void refuse_keys_of_others(const TrainConfig& c) {
+  if (!c.model) return;
+  const std::vector<std::string_view>& keys = family_of(c).keys;
+  for (const ConfigKey& key : config_keys())
+    if (key.path.starts_with("model.") && is_chosen(c, key) &&
+        std::find(keys.begin(), keys.end(), key.name()) == keys.end())
+      refuse(key.path, fmt::format("the model {} has no such option; it has {}", *c.model,
+                                   fmt::join(keys, ", ")));
 }
 
 const Recipe& only_recipe(const ModelFamily& family, const Split&) {

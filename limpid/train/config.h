@@ -108,6 +108,10 @@ bool is_chosen(const TrainConfig& config, const ConfigKey& key);
 // loss, optimiser or kind of positions, the keys that only the old one has are dropped.
 TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 
+// Throws kInvalidArgument, naming the key, if choices contradict each other whatever the data is.
+// complete() does, too; but loading the data may take minutes.
+void check_choices(const TrainConfig& config);
+
 // Fills in the defaults, which depend on the data and the other choices. to_json() of the result
 // reproduces the run. Throws kInvalidArgument, naming the key, if choices contradict each other or
 // do not match the data.

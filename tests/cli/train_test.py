@@ -488,6 +488,18 @@ class Configuration(TrainTest):
                 ("--epochs: expected an integer", "--epochs", "1.5")):
             self.assertIn(part, self.error(2, *idx, *arguments))
 
+    def test_what_contradicts_itself_is_refused_before_the_data_is_read(self):
+        missing = ("train", "--data", f"csv:{self.folder}/missing.csv")
+        self.assertIn("missing.csv", self.error(1, *missing))
+        for part, *arguments in (
+                ("config.optimizer.nesterov: adagrad: has no nesterov", "--optimizer", "adagrad", "--nesterov"),
+                ("config.loss.delta: the loss mse has no such option", "--loss", "mse", "--huber-delta", "1"),
+                ("config.model.activation: the model gpt has no such option", "--model", "gpt", "--activation", "relu"),
+                ("config.epochs: expected epochs or steps, got both", "--epochs", "1", "--steps", "1"),
+                ("config.early_stopping.min_delta: expected", "--min-delta", "0.1"),
+                ("config.log_shards: expected 2 or more shards", "--log-shards")):
+            self.assertIn(part, self.error(2, *missing, *arguments))
+
 
 class Guide(TrainTest):
     def test_its_commands_do_what_it_says(self):

@@ -478,7 +478,10 @@ TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
   expect_refused(config, data, "model.norm");
   config.norm.reset();
   config.model = "mlp";
-  expect_refused(config, data, "model.name");
+  expect_refused(config, data, "model.context: the model mlp has no such option");
+  TrainConfig other;
+  other.model = "mlp";
+  expect_refused(other, data, "model.name");
   config.model = "charlm";
   expect_refused(config, data_of(Task::kClassification, 4), "model.name");
   config.model.reset();

@@ -61,6 +61,9 @@ std::span<const ModelFamily* const> model_families();
 // The family of a configuration, whose model must exist or be unset.
 const ModelFamily& family_of(const TrainConfig& config);
 
+// Throws kInvalidArgument for keys that the model does not have, if one is chosen.
+void refuse_keys_of_others(const TrainConfig& config);
+
 // Throws kInvalidArgument, naming the key.
 [[noreturn]] void refuse(std::string_view path, const std::string& why);
 
