@@ -342,6 +342,8 @@ const failed = await paths({
     await page.getByText('Learnt.', { exact: true }).waitFor();
   },
   'lab: every experiment answers': async () => {
+    await page.to('lab');
+    await page.locator('.lab nav a').first().waitFor();
     const names = await page.locator('.lab nav a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
     assert.equal(names.length, 10);
     // Over many powers of ten the axis has numbers, too, and no more than fit: they are drawn on the canvas, in a strip of their own.
