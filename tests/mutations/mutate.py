@@ -28,8 +28,8 @@ test does not notice so is tried by itself as well.
 
 A line is printed for each mutation. The exit status is 1 where one survived, or where the list is wrong. --some takes N mutations,
 other ones every day, or those of a seed; those that take long to compile, or whose test is skipped here, are left to the whole
-list. --part 2/5 tries the second of five parts of the list, as the whole takes more than an hour. --check looks only at the list: every text
-stands where it should. SIGINT and SIGTERM end the tests that run, too.
+list. --part 2/5 tries the second of five parts of the list, as the whole takes more than an hour. --check looks only at the
+list: every text stands where it should. SIGINT and SIGTERM end the tests that run, too.
 """
 
 import argparse
