@@ -183,6 +183,7 @@ void train_by(const train::TrainConfig& chosen, RunOptions options,
   if (options.threads == 0) options.threads = cpus;
   if (ranks) options.ranks = ranks->size();
   const bool leads = !ranks || ranks->rank() == 0;
+  // First what needs no data: to load it may take minutes.
   as_usage([&] { train::check_choices(chosen); });
   if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
   Split data = with_data_option([&] { return train::load_data(chosen); });
