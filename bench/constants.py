@@ -4,17 +4,19 @@ usage: constants.py [--rounds N] [NAME...]
        constants.py --check
 
 Requires the build of the preset release (./dev build). For each other value of a constant, it compiles the sources that read the
-constant, as tests/mutations/mutate.py does for a mutation, links the program subject_limpid with them, and runs both programs in
-turns. It prints a table in Markdown: the time with the other value divided by the time with the value in the source. Above 1, the
-value in the source is better. A ratio is the median over the rounds, with its quartiles. Both programs must give the same bits: no
-constant here may change a result. --check only checks that each constant is in its source, and that each size in bytes in
-limpid/kernels and limpid/compile is in one of two lists: CONSTANTS and NOT_MEASURED.
+constant again, by the commands of that build, links the program subject_limpid with them, and runs both programs in turns. It prints a
+table in Markdown: the time with the other value divided by the time with the value in the source. Above 1, the value in the source is
+better. A ratio is the median over the rounds, with its quartiles. Both programs must give the same bits: no constant here may change a
+result. --check only checks that each constant is in its source, and that each size in bytes in limpid/kernels and limpid/compile is in
+one of two lists: CONSTANTS and NOT_MEASURED.
 """
 
 import argparse
+import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -23,9 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests/mutations"))
-import mutate  # noqa: E402
-
+BUILD = ROOT / "build/release"
+WORK = ROOT / "build/constants"
 PROGRAM = "subject_limpid"
 MILLISECONDS = 60
 
@@ -102,21 +103,71 @@ class Subject:
         self.process.communicate()
 
 
-def mutation(constant: Constant, other: str) -> mutate.Mutation:
-    before, after = constant.text.format(constant.value), constant.text.format(other)
-    return mutate.Mutation(f"{constant.name}={other}", constant.file, before, after, [], [PROGRAM], (PROGRAM, ""))
+class Failed(Exception):
+    """An error before a constant could be measured."""
 
 
-def variants(build: mutate.Build, constant: Constant) -> dict[str, str]:
-    """The program for each value."""
-    own = str(mutate.BUILD / build.path(PROGRAM))
-    programs = {constant.value: own}
-    for other in constant.others:
-        folder = mutate.WORK / "constants" / f"{constant.name}={other}"
+def with_value(constant: Constant, other: str) -> str:
+    """The text of its file with another value."""
+    text, before = (ROOT / constant.file).read_text(), constant.text.format(constant.value)
+    if text.count(before) != 1:
+        raise Failed(f"{constant.name}: expected '{before}' once in {constant.file}, got it {text.count(before)} times")
+    return text.replace(before, constant.text.format(other))
+
+
+def output_of(*command: str) -> str:
+    done = subprocess.run(command, cwd=BUILD, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command[:4])} ... failed:\n{done.stdout}")
+    return done.stdout
+
+
+class Build:
+    """What ninja and CMake know of the release build's program. Paths of objects are relative to the build."""
+
+    def __init__(self) -> None:
+        commands = BUILD / "compile_commands.json"
+        if not commands.is_file():
+            raise Failed(f"{BUILD.relative_to(ROOT)} is not there: ./dev build makes it")
+        self.compilers: dict[str, list[str]] = {}
+        for entry in json.loads(commands.read_text()):
+            arguments = [a for a in shlex.split(entry["command"]) if not a.endswith("ccache")]
+            self.compilers[arguments[arguments.index("-o") + 1]] = arguments
+        self.program = output_of("ninja", "-t", "query", PROGRAM).splitlines()[2].strip()
+        inputs, target = set(output_of("ninja", "-t", "inputs", self.program).split()), ""
+        self.readers: dict[str, set[str]] = {}  # objects of the program, by what they read
+        for line in output_of("ninja", "-t", "deps").splitlines():
+            if not line.startswith(" "):
+                target = line.split(":")[0]
+            elif target in inputs and target in self.compilers:
+                self.readers.setdefault(os.path.normpath(BUILD / line.strip()), set()).add(target)
+
+    def linked(self, constant: Constant, other: str) -> str:
+        """The program with another value. A changed file is a copy in a folder that the compiler searches first. The linker takes what it
+        finds first, so that the archive keeps its own."""
+        folder = WORK / f"{constant.name}={other}"
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        programs[other] = mutate.mutated_programs(build, mutation(constant, other), folder)[own]
-    return programs
+        copy = folder / "over" / constant.file
+        copy.parent.mkdir(parents=True)
+        copy.write_text(with_value(constant, other))
+        places = {str(ROOT / constant.file): str(copy)}
+        objects = sorted(self.readers[str(ROOT / constant.file)])
+        for number, original in enumerate(objects):
+            places[original] = str(folder / f"{number}.o")
+            compiler, *arguments = [places.get(a, a) for a in self.compilers[original]]
+            output_of(compiler, f"-I{folder / 'over'}", *arguments, "-w")  # another value may make a comparison always true
+        last = output_of("ninja", "-t", "commands", "-s", self.program).splitlines()[-1]
+        (linker,) = [c for c in map(shlex.split, last.split(" && ")) if "-o" in c]
+        at, result = linker.index("-o"), str(folder / "program")
+        more = [places[o] for o in objects if o not in linker]
+        output_of(*(places.get(a, a) for a in linker[:at]), *more, "-o", result, *(places.get(a, a) for a in linker[at + 2 :]))
+        return result
+
+
+def variants(build: Build, constant: Constant) -> dict[str, str]:
+    """The program for each value."""
+    programs = {constant.value: str(BUILD / build.program)}
+    return programs | {other: build.linked(constant, other) for other in constant.others}
 
 
 def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> dict[str, list[float]]:
@@ -140,19 +191,19 @@ def compared(programs: dict[str, str], value: str, task: str, rounds: int) -> di
 
 
 def check() -> None:
-    """Raises mutate.Failed if a listed constant does not exist, or a size in bytes is in neither list."""
+    """Raises Failed if a listed constant does not exist, or a size in bytes is in neither list."""
     for constant in CONSTANTS:
-        mutation(constant, constant.others[0]).text()
+        with_value(constant, constant.others[0])
     found = {}
     for room in ("kernels", "compile"):
         for path in sorted((ROOT / "limpid" / room).glob("*.*")):
             found.update({name: path.relative_to(ROOT) for name in SIZE_IN_BYTES.findall(path.read_text())})
     unlisted = sorted(found.keys() - {c.name for c in CONSTANTS} - NOT_MEASURED.keys())
     if unlisted:
-        raise mutate.Failed(f"{unlisted[0]} of {found[unlisted[0]]} is in neither CONSTANTS nor NOT_MEASURED of bench/constants.py")
+        raise Failed(f"{unlisted[0]} of {found[unlisted[0]]} is in neither CONSTANTS nor NOT_MEASURED of bench/constants.py")
     gone = sorted(NOT_MEASURED.keys() - found.keys())
     if gone:
-        raise mutate.Failed(f"NOT_MEASURED lists {gone[0]}, which is not a size in bytes in limpid/kernels or limpid/compile")
+        raise Failed(f"NOT_MEASURED lists {gone[0]}, which is not a size in bytes in limpid/kernels or limpid/compile")
 
 
 def cpu() -> str:
@@ -174,8 +225,7 @@ def main() -> int:
     strange = set(arguments.names) - {c.name for c in CONSTANTS}
     if strange or arguments.rounds < 3:
         parser.error(f"no such constant: {', '.join(sorted(strange))}" if strange else "--rounds: expected 3 or more")
-    mutate.WORK.mkdir(parents=True, exist_ok=True)
-    build = mutate.Build()
+    build = Build()
     print(f"{cpu()}, {os.cpu_count()} CPUs, {arguments.rounds} rounds of {MILLISECONDS} ms\n")
     print("| constant | value | other | task | time, other / value |\n|---|---|---|---|---|")
     chosen = [c for c in CONSTANTS if not arguments.names or c.name in arguments.names]
@@ -192,6 +242,6 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except mutate.Failed as failure:
+    except Failed as failure:
         print(f"constants: {failure}", file=sys.stderr)
         sys.exit(1)

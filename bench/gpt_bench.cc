@@ -42,9 +42,9 @@ lp::Function training_step(const Settings& s) {
   problem.inference = s.net.function();
   problem.target = {lp::Dtype::kI32, {s.net.context}};
   problem.init = [net = s.net](lp::Key key) { return net.init(key); };
-  problem.forward = [net = s.net](const lp::Args& params, const lp::Args& carried,
+  problem.forward = [net = s.net](const lp::Args& params, const lp::Args& non_trainable,
                                   const lp::Value& x, const lp::Value& key) {
-    return lp::train::Problem::Result{net(params, x, key), carried};
+    return lp::train::Problem::Result{net(params, x, key), non_trainable};
   };
   problem.losses = lp::train::losses_in_scale({lp::train::Loss::Kind::kCrossEntropy});
   return lp::train::step_function(problem, {kOptimizer, {.norm = 1.0}}, s.batch);

@@ -225,7 +225,9 @@ void rows(const Kernels& k) {
     run("max_columns", [&] {
       k.max_columns(in.data(), s.rows, s.columns, {0, s.columns}, out.data());
     });
-    run("transpose", [&] { k.transpose(in.data(), s.rows, s.columns, out.data()); });
+    run("transpose", [&] {
+      k.transpose(in.data(), s.rows, s.columns, {0, s.columns}, out.data());
+    });
   }
 }
 

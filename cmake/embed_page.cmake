@@ -20,7 +20,7 @@ foreach(file IN LISTS files)
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUT} "// Made by cmake/embed_page.cmake.
-#include \"apps/limpid/page_files.h\"
+#include \"apps/limpid/support/page_files.h\"
 
 __asm__(
     \".pushsection .rodata\\n\"

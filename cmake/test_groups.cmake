@@ -18,7 +18,7 @@ endfunction()
 
 # They read bytes and text that anybody may have written; the fuzzers write them. `./dev test` builds and runs these.
 limpid_test_group(readers sanitized fuzz)
-foreach(program IN ITEMS core_test formats_test function_test data_test onnx_test serve_test)
+foreach(program IN ITEMS core_test formats_test function_test data_test models_test onnx_test serve_test)
   if(TARGET ${program})
     add_dependencies(readers_programs ${program})
   endif()

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/limpid/command.h"
-#include "apps/limpid/output.h"
-#include "apps/limpid/stop_signals.h"
+#include "apps/limpid/support/command.h"
+#include "apps/limpid/support/output.h"
+#include "apps/limpid/support/stop_signals.h"
 
 namespace limpid::tool {
 

@@ -11,8 +11,10 @@ namespace {
 // Rows that go through a band together: enough to make reading the weights again cheap, few enough
 // for the second-level cache.
 constexpr std::size_t kMostRows = 96;
-// Without weights: the bytes that the widest operand has in the rows that go together.
-constexpr std::size_t kBytesOfRows = std::size_t{64} << 10;
+// The bytes that the widest operand has in the rows that go together, with and without weights:
+// rows may be pictures.
+constexpr std::size_t kBytesWithWeights = std::size_t{2} << 20,
+                      kBytesOfRows = std::size_t{64} << 10;
 
 std::size_t rows_of(const Step& step) { return step.root ? step.root->row_count() : 0; }
 // Whether the step can be split into `rows` parts. A part may be several of its own rows.
@@ -106,9 +108,9 @@ class Banding {
             std::max(widest, plan_.slots[static_cast<std::size_t>(s)].type.bytes() / band.rows);
       });
     }
-    const std::size_t most =
-        band.weight_bytes > 0 ? kMostRows : std::max<std::size_t>(1, kBytesOfRows / widest);
-    band.block = std::min(band.rows, most);
+    const std::size_t most = band.weight_bytes > 0 ? std::min(kMostRows, kBytesWithWeights / widest)
+                                                   : kBytesOfRows / widest;
+    band.block = std::min(band.rows, std::max<std::size_t>(1, most));
   }
 
   Plan& plan_;

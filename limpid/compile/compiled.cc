@@ -17,8 +17,9 @@ namespace {
 class Ready {
  public:
   explicit Ready(const Executable& executable, ThreadPool* pool = nullptr,
+                 std::shared_ptr<SharedMemory> memory = nullptr,
                  std::vector<std::size_t> inputs = {})
-      : workspace_(executable, pool),
+      : workspace_(executable, pool, std::move(memory)),
         types_(executable.output_types()),
         inputs_(std::move(inputs)) {
     if (inputs_.empty())
@@ -62,7 +63,7 @@ class Plans::Plan {
   Plan(const Arguments& arguments, Traced traced, const How& how)
       : function_(std::move(traced.function)),
         result_(std::move(traced.result)),
-        all_(compile(function_, {.packings = how.packings}), how.pool),
+        all_(compile(function_, {.packings = how.packings}), how.pool, how.memory),
         seen_(arguments.tensors.size()) {}
 
   std::vector<Tensor> run(const Arguments& arguments, const How& how) {
@@ -113,7 +114,7 @@ class Plans::Plan {
       else
         values.set(function_.inputs()[i].name, arguments.tensors[i]);
     bound_.emplace(compile(bind(function_, values), {.packings = how.packings}), how.pool,
-                   std::move(free));
+                   how.memory, std::move(free));
   }
 
   Function function_;
@@ -127,7 +128,7 @@ class Plans::Plan {
 
 Plans::Plans(ThreadPool* pool)
     : plans_(std::make_unique<PlanStore<Signature, Plan>>()),
-      how_{pool, std::make_shared<Packings>()} {}
+      how_{pool, std::make_shared<Packings>(), std::make_shared<SharedMemory>()} {}
 Plans::Plans(Plans&&) noexcept = default;
 Plans& Plans::operator=(Plans&&) noexcept = default;
 Plans::~Plans() = default;
@@ -169,8 +170,8 @@ class KeptPlan {
 }  // namespace detail
 
 std::vector<Tensor> run(const Function& f, std::span<const Tensor> arguments) {
-  const auto plan = std::static_pointer_cast<const detail::KeptPlan>(
-      f.keep([&] { return std::make_shared<const detail::KeptPlan>(f); }));
+  const auto plan =
+      f.keep<detail::KeptPlan>([&] { return std::make_shared<const detail::KeptPlan>(f); });
   check_arguments(f.name(), f.inputs(), arguments);
   return plan->run(arguments);
 }

@@ -94,7 +94,8 @@ class Plans {
   class Plan;
   struct How {
     ThreadPool* pool;
-    std::shared_ptr<Packings> packings;  // shared by all plans
+    std::shared_ptr<Packings> packings;    // shared by all plans, as is
+    std::shared_ptr<SharedMemory> memory;  // that of their runs, one at a time
   };
   struct Signature;
 
@@ -106,8 +107,8 @@ class Plans {
 
 // The result of compile(code). The first call with a new combination of arguments (their number,
 // groups, names or types) traces and compiles the code, which takes milliseconds. Later calls find
-// the plan by comparing names and types. The 64 most recently used plans are kept, each with its
-// workspace (Executable::workspace_bytes).
+// the plan by comparing names and types. The 64 most recently used plans are kept, with one
+// workspace for all of them.
 //
 // If all groups of a call are the same objects as in the previous call, as with a trained model, a
 // second plan is compiled with these groups as constants: it packs the weights once, and keeps the

@@ -24,15 +24,15 @@ Plan make_plan(const Function& function, const CompileOptions& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("compile of '{}': instruction set {} is not available on this machine",
                             function.name(), name(isa)));
-  Plan plan = lower(function, isa);
   std::set<std::size_t> inputs, outputs;
   for (const CompileOptions::Donation& d : options.donations) {
-    check_donation(plan, d.input, d.output);
+    check_donation(function, d);
     if (!inputs.insert(d.input).second || !outputs.insert(d.output).second)
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("compile of '{}': input {} to output {}: each may be in one donation",
                               function.name(), d.input, d.output));
   }
+  Plan plan = lower(function, isa, options.donations);
   if (options.packings)
     options.packings->place(plan.constants);
   else
@@ -83,13 +83,20 @@ std::optional<std::vector<Tensor>> Executable::run(std::span<const Tensor> input
   return results;
 }
 
-Workspace::Workspace(const Executable& executable, ThreadPool* pool)
-    : plan_(executable.plan_), pool_(pool), slots_(plan_->slots.size(), nullptr) {
+Workspace::Workspace(const Executable& executable, ThreadPool* pool,
+                     std::shared_ptr<SharedMemory> shared)
+    : plan_(executable.plan_),
+      pool_(pool),
+      slots_(plan_->slots.size(), nullptr),
+      shared_(shared ? std::move(shared) : std::make_shared<SharedMemory>()) {
   const std::size_t threads = pool ? static_cast<std::size_t>(pool->threads()) : 1;
   bytes_ = sum_or_most<std::size_t>(plan_->workspace_bytes + 1,
                                     product_or_most<std::size_t>(threads, plan_->scratch_bytes));
-  memory_ = detail::allocate_pages(bytes_);
-  scratch_ = memory_.get() + plan_->workspace_bytes;
+  if (shared_->bytes_ < bytes_) {
+    shared_->memory_ = nullptr;  // before there are both
+    shared_->memory_ = detail::allocate_pages(bytes_);
+    shared_->bytes_ = bytes_;
+  }
   whole_ = detail::runs_whole(*plan_, static_cast<int>(threads));
   constexpr double kLong = 2e7;
   long_ = detail::nanoseconds_of(*plan_) >= kLong;
@@ -109,17 +116,26 @@ Workspace::Workspace(const Executable& executable, ThreadPool* pool)
         slots_[s] = const_cast<std::byte*>(plan_->constants[slot.offset].value.bytes().data());
         break;
       case detail::Place::kWorkspace:
-        slots_[s] = memory_.get() + slot.offset;
-        break;
       case detail::Place::kBand:
-        slots_[s] = scratch_ + slot.offset;
         break;
     }
+  }
+  use(shared_->memory_.get());
+}
+
+void Workspace::use(std::byte* memory) noexcept {
+  memory_ = memory;
+  scratch_ = memory + plan_->workspace_bytes;
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const detail::Slot& slot = plan_->slots[s];
+    if (slot.place == detail::Place::kWorkspace) slots_[s] = memory_ + slot.offset;
+    if (slot.place == detail::Place::kBand) slots_[s] = scratch_ + slot.offset;
   }
 }
 
 void Workspace::place(std::span<const void* const> inputs,
                       std::span<void* const> outputs) noexcept {
+  if (shared_->memory_.get() != memory_) use(shared_->memory_.get());
   for (std::size_t i = 0; i < input_slots_.size(); ++i)
     slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);
   for (std::size_t o = 0; o < output_slots_.size(); ++o) slots_[output_slots_[o]] = outputs[o];

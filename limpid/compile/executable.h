@@ -30,8 +30,9 @@ struct CompileOptions {
   // (estimated); 0 splits every step that can be split.
   double nanoseconds_worth_sharing = 3000;
   // Buffer donation: inputs whose memory the caller gives up for an output of the same type. Run
-  // the Workspace with one address for both; parts that an update does not change are then not
-  // copied.
+  // the Workspace with one address for both. An update is then made in place: by rows of a cache,
+  // element by element, by Adam. Where the input is still read after that, the output is made
+  // elsewhere and copied at the end.
   struct Donation {
     std::size_t input = 0, output = 0;
   };
@@ -71,11 +72,21 @@ class Executable {
   std::shared_ptr<const detail::Plan> plan_;
 };
 
+// Memory that Workspaces use in turn: as much as the largest of them needs.
+class SharedMemory {
+ private:
+  friend class Workspace;
+  std::shared_ptr<std::byte> memory_;
+  std::size_t bytes_ = 0;
+};
+
 // The memory for running an Executable, one run at a time. The constructor makes all allocations.
 class Workspace {
  public:
   // Runs use the calling thread, or also the threads of `pool`, which must outlive the Workspace.
-  explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr);
+  // Workspaces with the same `shared` memory run one at a time, and are made between runs.
+  explicit Workspace(const Executable& executable, ThreadPool* pool = nullptr,
+                     std::shared_ptr<SharedMemory> shared = nullptr);
   // Not copyable: a copy would use the same memory.
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -96,6 +107,7 @@ class Workspace {
 
  private:
   void place(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept;
+  void use(std::byte* memory) noexcept;
 
   std::shared_ptr<const detail::Plan> plan_;
   ThreadPool* pool_;
@@ -103,14 +115,15 @@ class Workspace {
   std::vector<std::size_t> input_slots_;
   std::vector<std::size_t> output_slots_;
   std::size_t bytes_;
-  std::shared_ptr<std::byte> memory_;
+  std::shared_ptr<SharedMemory> shared_;
+  std::byte* memory_ = nullptr;
   std::byte* scratch_ = nullptr;
   bool whole_ = false;  // the calling thread runs the whole plan
   bool long_ = false;   // a run is worth a StopCheck
 };
 
 // Compiles a Function. Throws kInvalidArgument if the instruction set is not available on this
-// machine, or for a donation that is not possible.
+// machine, or for a donation between different types.
 Executable compile(const Function& function, const CompileOptions& options = {});
 
 }  // namespace limpid

@@ -1,6 +1,7 @@
 // Fusion: an element-wise program moves to the end of the step that makes its operands, or to the
 // start of the only program that reads its results. Operations and their order do not change, so
-// neither do the bits.
+// neither do the bits. A move has a price: the bytes that it keeps for longer than before, less
+// those that it does not store or frees. Far away, only free moves are made.
 #include <algorithm>
 
 #include "limpid/compile/plan.h"
@@ -35,6 +36,25 @@ void append(Program& head, const Program& tail) {
     head.instructions.push_back(i);
   }
   for (const LaneOutput& o : tail.outputs) head.outputs.push_back({moved(o.reg), o.slot});
+}
+
+// The most results that wait for a later instruction at once.
+std::size_t most_live(const Program& program) {
+  std::vector<std::size_t> reads(program.instructions.size(), 0);
+  const auto for_each_operand = [](const Instruction& in, const auto& visit) {
+    for (std::int32_t o = 0; o < in.count; ++o)
+      if (const std::int32_t r = in.operands[static_cast<std::size_t>(o)]; r >= 0)
+        visit(static_cast<std::size_t>(r));
+  };
+  for (const Instruction& in : program.instructions)
+    for_each_operand(in, [&](std::size_t r) { ++reads[r]; });
+  std::size_t live = 0, most = 0;
+  for (std::size_t k = 0; k < program.instructions.size(); ++k) {
+    const bool is_read = reads[k] > 0;
+    for_each_operand(program.instructions[k], [&](std::size_t r) { live -= --reads[r] == 0; });
+    if (is_read) most = std::max(most, ++live);
+  }
+  return most;
 }
 
 class Fusion {
@@ -104,8 +124,45 @@ class Fusion {
       if (made_by_[static_cast<std::size_t>(input.slot)] == last &&
           !input.is_full(program.elements))
         return;
+    if (!is_near(to, i) && stored(program, i) > freed(program, to, i)) return;
+    if (!fits(plan_.steps[to].program, program)) return;
     append(plan_.steps[to].program, program);
     move_work(i, to);
+  }
+
+  // ---- prices
+
+  static bool is_near(std::size_t from, std::size_t to) {
+    return to - from <= static_cast<std::size_t>(kNear);
+  }
+  std::size_t bytes(SlotId slot) const {
+    return plan_.slots[static_cast<std::size_t>(slot)].type.bytes();
+  }
+  // Whether both together need no more registers than there may be.
+  static bool fits(const Program& head, const Program& tail) {
+    // Few need not be counted; and many are not, as each joins one after the other.
+    constexpr std::size_t kFew = 12, kMany = 256;
+    const std::size_t both = head.instructions.size() + tail.instructions.size();
+    return both <= kFew || (both <= kMany && most_live(head) + most_live(tail) <= kMostLive);
+  }
+  // Bytes that a program stores for other steps.
+  std::size_t stored(const Program& program, std::size_t i) const {
+    std::size_t all = 0;
+    for (const LaneOutput& o : program.outputs)
+      if (is_inside(o.slot) && read_elsewhere(o.slot, i)) all += bytes(o.slot);
+    return all;
+  }
+  // Bytes of the operands of program i that no other step reads after `since`.
+  std::size_t freed(const Program& program, std::size_t since, std::size_t i) const {
+    std::size_t all = 0;
+    for (const LaneInput& input : program.inputs) {
+      const auto& readers = read_by_[static_cast<std::size_t>(input.slot)];
+      if (is_inside(input.slot) && std::none_of(readers.begin(), readers.end(), [&](std::size_t r) {
+            return r > since && reads_elsewhere(r, i);
+          }))
+        all += bytes(input.slot);
+    }
+    return all;
   }
 
   // Moves it to the step whose program reads its results, if there is exactly one.
@@ -122,6 +179,12 @@ class Fusion {
     }
     if (to == i || plan_.steps[to].program.elements != program.elements) return;
     if (!reads_in_program_only(plan_.steps[to], program)) return;
+    // What it reads last is kept until then, instead of what it stores.
+    const bool is_next = std::all_of(gone_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                     gone_.begin() + static_cast<std::ptrdiff_t>(to),
+                                     [](bool gone) { return gone; });
+    if (!is_next && freed(program, i, i) > (is_near(i, to) ? 2 : 1) * stored(program, i)) return;
+    if (!fits(program, plan_.steps[to].program)) return;
     Program joined = program;
     append(joined, plan_.steps[to].program);
     plan_.steps[to].program = std::move(joined);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "limpid/compile/lowering.h"
 #include "limpid/core/error.h"
@@ -158,19 +159,61 @@ void Lowering::lower_nodes() {
   for (std::size_t i = 0; i < f_.inputs().size(); ++i)
     early[i] = f_.inputs()[i].type.shape.elements() == 1;
   const auto is_early = [&](ValueId v) { return early[static_cast<std::size_t>(v)]; };
-  std::vector<const Node*> rest;
+  std::vector<const Node*> order, rest;
   for (const Node& node : f_.nodes()) {
     const bool first = node.op->kernel.kind != KernelKind::kBarrier &&
                        f_.call_types(node).outputs.size() == 1 &&
                        elements(node.first_output) == 1 &&
                        std::all_of(node.inputs.begin(), node.inputs.end(), is_early);
     early[static_cast<std::size_t>(node.first_output)] = first;
-    if (first)
-      lower(node);
-    else
-      rest.push_back(&node);
+    (first ? order : rest).push_back(&node);
   }
-  for (const Node* node : rest) lower(*node);
+  order.insert(order.end(), rest.begin(), rest.end());
+  find_uses(order);
+  for (const Node* node : order) {
+    began_.resize(plan_.steps.size(), now_);
+    ++now_;
+    lower(*node);
+  }
+}
+
+void Lowering::find_uses(const std::vector<const Node*>& order) {
+  uses_.resize(f_.types().size());
+  // What reads an alias or a view reads its source.
+  std::vector<ValueId> source(f_.types().size());
+  std::iota(source.begin(), source.end(), 0);
+  const auto uses = [&](ValueId id) -> std::vector<std::int32_t>& {
+    return uses_[static_cast<std::size_t>(source[static_cast<std::size_t>(id)])];
+  };
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Node& node = *order[i];
+    const KernelKind kind = node.op->kernel.kind;
+    if (kind == KernelKind::kReshape || kind == KernelKind::kBroadcast)
+      source[static_cast<std::size_t>(node.first_output)] =
+          source[static_cast<std::size_t>(node.inputs[0])];
+    else
+      for (const ValueId id : node.inputs) uses(id).push_back(static_cast<std::int32_t>(i) + 1);
+  }
+  for (const Output& o : f_.outputs()) uses(o.value).push_back(kNever);
+}
+
+bool Lowering::waits(std::int32_t step, const Node& node) const {
+  if (last_step() - step <= kNear) return false;
+  const std::int32_t began = began_[static_cast<std::size_t>(step)];
+  auto bytes = static_cast<std::int64_t>(f_.type(node.first_output).bytes());
+  std::vector<ValueId> freed;
+  for (const ValueId id : node.inputs) {
+    const ValueId v = resolve(id);
+    if (known(v).how == How::kConstant || known(v).how == How::kView ||
+        std::find(freed.begin(), freed.end(), v) != freed.end())
+      continue;
+    const auto& uses = uses_[static_cast<std::size_t>(v)];
+    const auto later = std::upper_bound(uses.begin(), uses.end(), began);
+    if (std::any_of(later, uses.end(), [&](std::int32_t use) { return use != now_; })) continue;
+    freed.push_back(v);
+    bytes -= static_cast<std::int64_t>(f_.type(v).bytes());
+  }
+  return bytes > 0;
 }
 
 void Lowering::lower(const Node& node) {
@@ -312,7 +355,7 @@ std::int32_t Lowering::joinable(const Node& node, std::size_t count) const {
   for (ValueId id : node.inputs) last = std::max(last, made_by(id));
   if (last < 0) return -1;
   const Step& step = plan_.steps[static_cast<std::size_t>(last)];
-  if (step.program.elements != count) return -1;
+  if (step.program.elements != count || waits(last, node) || live(last) >= kMostLive) return -1;
   for (ValueId id : node.inputs)
     if (made_by(id) == last && known(resolve(id)).how == How::kView) return -1;
   return last;
@@ -361,6 +404,28 @@ void Lowering::add_lanes(const Node& node, const Call& call, Element element) {
   k.how = How::kLane;
   k.step = at;
   k.instruction = static_cast<std::int32_t>(step.program.instructions.size()) - 1;
+  count_live(at, node);
+}
+
+std::size_t Lowering::live(std::int32_t step) const {
+  const auto at = static_cast<std::size_t>(step);
+  return at < live_.size() ? live_[at] : 0;
+}
+
+void Lowering::count_live(std::int32_t step, const Node& node) {
+  live_.resize(plan_.steps.size(), 0);
+  std::size_t& live = live_[static_cast<std::size_t>(step)];
+  ++live;
+  std::vector<ValueId> dead;
+  for (const ValueId id : node.inputs) {
+    const ValueId v = resolve(id);
+    const auto& uses = uses_[static_cast<std::size_t>(v)];
+    if (known(v).how != How::kLane || known(v).step != step || uses.back() > now_ ||
+        std::find(dead.begin(), dead.end(), v) != dead.end())
+      continue;
+    dead.push_back(v);
+    --live;
+  }
 }
 
 void Lowering::write_output(std::size_t index) {
@@ -372,14 +437,16 @@ void Lowering::write_output(std::size_t index) {
     s.offset = index;
     return;
   }
-  add_copy(slot, add_slot(f_.type(v), Place::kOutput, index));
+  add_copy(plan_, slot, add_slot(f_.type(v), Place::kOutput, index));
 }
 
-Plan lower(const Function& function, kernels::Isa isa) {
+Plan lower(const Function& function, kernels::Isa isa,
+           std::span<const CompileOptions::Donation> donations) {
   Plan plan = Lowering(function, isa).run();
   fuse(plan);
   find_bands(plan);
-  for (Step& step : plan.steps) place_registers(step.program, plan.slots);
+  settle_donations(plan, donations);
+  for (Step& step : plan.steps) place_registers(step.program, plan);
   place_slots(plan);
   place_scratch(plan);
   plan.weights_in_memory = exceed_caches(plan.steps);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <utility>
@@ -113,6 +114,16 @@ class Lowering {
     set_memory(node.first_output, out, last_step());
   }
 
+  // ---- memory
+
+  // An output is read at the end.
+  static constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+  // Finds when every value is read, by the position of a node in the order of lowering.
+  void find_uses(const std::vector<const Node*>& order);
+  // Whether a call that could join the program of an earlier step is computed now instead: its
+  // result would be kept for long, and no operand less.
+  bool waits(std::int32_t step, const Node& node) const;
+
   // ---- nodes
 
   // Lowers scalars computed from scalar inputs first (those of an optimiser, say), so that ops
@@ -132,16 +143,19 @@ class Lowering {
   // ---- element-wise programs
 
   // The step whose program a call can join: the last step that it depends on, if their elements
-  // correspond.
+  // correspond and few registers are live there.
   std::int32_t joinable(const Node& node, std::size_t count) const;
 
   // Inputs are numbered ~0, ~1, ... until fuse() is done, since more may be added.
   std::int32_t lane_operand(std::int32_t step, ValueId id);
   void add_lanes(const Node& node, const Call& call, kernels::Element element);
+  // The results in the program of a step that later calls read.
+  std::size_t live(std::int32_t step) const;
+  // After the program has taken a call.
+  void count_live(std::int32_t step, const Node& node);
 
   void add_reference(const Node& node, const Call& call);
   void write_output(std::size_t index);
-  void add_copy(SlotId from, SlotId to);
 
   // ---- products and attention
 
@@ -185,6 +199,11 @@ class Lowering {
   Function f_;
   Plan plan_;
   std::vector<Known> known_;
+  std::vector<std::vector<std::int32_t>>
+      uses_;                         // positions, of every value that is no alias or view
+  std::int32_t now_ = 0;             // the position of the node that is lowered, from 1
+  std::vector<std::int32_t> began_;  // of the steps before it: the position of the first node
+  std::vector<std::size_t> live_;    // of every step
   std::map<std::pair<ValueId, Layout>, SlotId> packed_;
 };
 

@@ -1,4 +1,4 @@
-// Data movement without arithmetic: permutations, slices, concatenations, rows by index.
+// Data movement without arithmetic: permutations, slices, padding, concatenations, rows by index.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,23 @@ struct Walk {
   std::size_t bytes() const;
 };
 
-// The copies of a call: of transpose, of slice, and of input i of concatenate.
+// The copies of a call: of transpose, of slice, of pad, and of input i of concatenate. The first
+// `rows` axes are left out: the copy of one row of them.
 Walk walk_of_permutation(const Call& call);
-Walk walk_of_slice(const Call& call);
-Walk walk_of_part(const Call& call, std::size_t i);
+Walk walk_of_slice(const Call& call, std::size_t rows = 0);
+Walk walk_of_pad(const Call& call, std::size_t rows = 0);
+Walk walk_of_part(const Call& call, std::size_t i, std::size_t rows = 0);
+// What a pad fills: its borders, or all of its result if it fills between elements as well.
+std::vector<Walk> walks_of_filling(const Call& call, std::size_t rows = 0);
+
+// The number of first axes that a call of slice, pad or concatenate copies as they are.
+std::size_t axes_kept(const Call& call);
 
 // Copies these lines.
 void move(const Walk& walk, const std::byte* from, std::byte* to, kernels::Range lines);
+// Fills these lines with an element of 4 or 8 bytes, the first of `pattern`.
+void fill(const Walk& walk, std::uint64_t pattern, std::size_t element, std::byte* to,
+          kernels::Range lines);
 
 // Sizes of gather and scatter_add.
 struct RowNumbers {

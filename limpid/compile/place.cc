@@ -57,6 +57,11 @@ class Arena {
   std::size_t end_ = 0;
 };
 
+// Of a register of a program: a chunk, or all of its elements in whole vectors.
+std::size_t buffer_units(std::size_t elements) {
+  return (std::min(elements, kChunk) * 4 + kBufferUnit - 1) / kBufferUnit;
+}
+
 bool is_four_bytes(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kI32; }
 
 // The live range of each slot: from its first to its last use.
@@ -131,7 +136,8 @@ void place_slots(Plan& plan) {
   }
 }
 
-void place_registers(Program& program, const std::vector<Slot>& slots) {
+void place_registers(Program& program, const Plan& plan) {
+  const std::vector<Slot>& slots = plan.slots;
   const std::size_t inputs = program.inputs.size();
   const std::size_t registers = inputs + program.instructions.size();
   constexpr std::size_t kForever = std::numeric_limits<std::size_t>::max();
@@ -154,21 +160,36 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
       program.filled.push_back(static_cast<std::int32_t>(r));
     }
   }
+  // Whether an input's memory, in which it is stored, is read by a later instruction.
+  const auto too_early = [&](const LaneOutput& o) {
+    const auto made = static_cast<std::size_t>(o.reg) - inputs;
+    return std::any_of(plan.donated.begin(), plan.donated.end(), [&](const auto& donation) {
+      if (donation.second != o.slot) return false;
+      for (std::size_t r = 0; r < inputs; ++r)
+        if (program.inputs[r].slot == donation.first && direct[r] >= 0 && last_read[r] > made)
+          return true;
+      return false;
+    });
+  };
   for (const LaneOutput& o : program.outputs) {
     const auto r = static_cast<std::size_t>(o.reg);
     const bool four = is_four_bytes(slots[static_cast<std::size_t>(o.slot)].type.dtype);
-    if (four && r >= inputs && direct[r] < 0) {
+    if (four && r >= inputs && direct[r] < 0 && !too_early(o)) {
       direct[r] = o.slot;
     } else if (direct[r] != o.slot) {
       last_read[r] = kForever;  // until the chunk is done
       program.stored.push_back(o);
     }
   }
-  std::vector<std::int32_t> free;  // buffers
+  std::vector<std::int32_t> free;  // buffers, by where they begin
+  const std::size_t units = buffer_units(program.elements);
   program.places = direct;
   const auto take = [&](std::size_t r) {
     if (direct[r] >= 0) return;
-    if (free.empty()) free.push_back(static_cast<std::int32_t>(program.buffer_count++));
+    if (free.empty()) {
+      free.push_back(static_cast<std::int32_t>(program.scratch_units));
+      program.scratch_units += units;
+    }
     program.places[r] = ~free.back();
     free.pop_back();
   };
@@ -189,7 +210,7 @@ void place_registers(Program& program, const std::vector<Slot>& slots) {
 void place_scratch(Plan& plan) {
   std::size_t most = 0;
   for (const Step& step : plan.steps) {
-    most = std::max(most, step.program.buffer_count * kChunk * 4);
+    most = std::max(most, step.program.scratch_units * kBufferUnit);
     if (step.root) most = std::max(most, step.root->scratch_bytes(*plan.kernels));
   }
   plan.scratch_bytes = plan.band_bytes + round_up(most);

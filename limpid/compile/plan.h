@@ -7,18 +7,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "limpid/compile/executable.h"
 #include "limpid/function/function.h"
 #include "limpid/kernels/kernels.h"
-
-namespace limpid {
-class StopCheck;
-class ThreadPool;
-struct CompileOptions;
-}  // namespace limpid
 
 namespace limpid::detail {
 
@@ -75,9 +71,10 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<LaneOutput> outputs;
 
-  // The location of each register during a chunk: a slot, or (~b) buffer b of the scratch memory.
+  // The location of each register during a chunk: a slot, or (~u) the scratch memory from unit u
+  // on.
   std::vector<std::int32_t> places;
-  std::size_t buffer_count = 0;
+  std::size_t scratch_units = 0;
   // Inputs that are copied to buffers: scalars (filled once), and inputs that are filled for every
   // chunk.
   std::vector<std::int32_t> filled_once, filled;
@@ -86,7 +83,7 @@ struct Program {
   bool empty() const { return instructions.empty() && outputs.empty(); }
   // A single instruction from slots to a slot needs no chunks: it has no intermediate results.
   bool is_one_call() const {
-    return instructions.size() == 1 && buffer_count == 0 && stored.empty();
+    return instructions.size() == 1 && scratch_units == 0 && stored.empty();
   }
 };
 
@@ -243,6 +240,8 @@ struct Plan {
   std::vector<Band> bands;      // all steps, in order
   std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
+  // Slots of inputs and of the outputs that share their memory.
+  std::vector<std::pair<SlotId, SlotId>> donated;
   std::size_t workspace_bytes = 0;
   std::size_t band_bytes = 0;      // band memory of each thread, at the start of its scratch
   std::size_t scratch_bytes = 0;   // for each thread
@@ -252,6 +251,12 @@ struct Plan {
 
 // Elements per chunk of a program: a few buffers of this size fit in the L1 cache.
 inline constexpr std::size_t kChunk = 1024;
+// Bytes in which the scratch memory of programs is counted: no vector is longer.
+inline constexpr std::size_t kBufferUnit = 64;
+// Registers of a program that may be live at once, beyond which it ends.
+inline constexpr std::size_t kMostLive = 16;
+// Steps over which it costs little to keep a result, or an operand, that need not be kept.
+inline constexpr std::int32_t kNear = 8;
 
 // Visits every slot that a step reads or writes.
 void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit);
@@ -260,7 +265,8 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
 Plan make_plan(const Function& function, const CompileOptions& options);
 
 // Like make_plan(), but constants are not placed yet.
-Plan lower(const Function& function, kernels::Isa isa);
+Plan lower(const Function& function, kernels::Isa isa,
+           std::span<const CompileOptions::Donation> donations = {});
 
 // Fuses the programs of steps, to save memory traffic, and numbers their registers.
 void fuse(Plan& plan);
@@ -283,10 +289,15 @@ void find_actions(Plan& plan);
 void find_beside(Plan& plan);
 
 // Chooses the locations of a program's registers.
-void place_registers(Program& program, const std::vector<Slot>& slots);
+void place_registers(Program& program, const Plan& plan);
+// Appends a step that copies a slot.
+void add_copy(Plan& plan, SlotId from, SlotId to);
 
-// Throws kInvalidArgument if the output cannot share the memory of the input.
-void check_donation(const Plan& plan, std::size_t input, std::size_t output);
+// Throws kInvalidArgument if there are no such input and output, or their types differ.
+void check_donation(const Function& function, const CompileOptions::Donation& donation);
+// An output that cannot be written in its donated memory, since that is read later, is made in the
+// workspace and copied by a last step. Call it after find_bands().
+void settle_donations(Plan& plan, std::span<const CompileOptions::Donation> donations);
 
 // Runs a plan. `slots` holds the address of every slot; band memory is that of the first thread.
 // `scratch` has scratch_bytes for every thread of the pool (nullptr: only the calling thread).

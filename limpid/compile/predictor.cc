@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -131,7 +132,8 @@ class Predictor::Plans {
       const Type& one = function_.type(o.value);
       types.push_back({one.dtype, one.shape.insert(0, rows)});
     }
-    const Turn turn(*this);
+    const Turn turn(*this, check);
+    if (!turn.granted()) return std::nullopt;
     bool whole = true;
     std::vector<Tensor> all = generate_together(types, [&](std::span<void* const> results) {
       for (RowCount first = 0; first < rows && whole;) {
@@ -183,15 +185,29 @@ class Predictor::Plans {
     std::size_t bytes = 0;
   };
 
-  // One of several concurrent calls.
+  // One of several concurrent calls. While it waits for others, `check` may end it.
   class Turn {
    public:
-    explicit Turn(Plans& plans) : plans_(plans) {
+    Turn(Plans& plans, StopCheck* check) : plans_(plans) {
+      constexpr std::chrono::milliseconds kBetweenChecks{50};
+      const auto is_free = [&] { return plans_.runs_ < plans_.options_.most_runs; };
       std::unique_lock lock(plans_.mutex_);
-      plans_.ended_.wait(lock, [&] { return plans_.runs_ < plans_.options_.most_runs; });
+      if (!check) plans_.ended_.wait(lock, is_free);
+      while (!is_free()) {
+        plans_.ended_.wait_for(lock, kBetweenChecks, is_free);
+        lock.unlock();
+        const bool stops = check->stops();
+        lock.lock();
+        if (!stops) continue;
+        if (is_free()) plans_.ended_.notify_one();  // it may have been told in vain
+        return;
+      }
       ++plans_.runs_;
+      granted_ = true;
     }
+    bool granted() const { return granted_; }
     ~Turn() {
+      if (!granted_) return;
       {
         const std::lock_guard lock(plans_.mutex_);
         --plans_.runs_;
@@ -203,6 +219,7 @@ class Predictor::Plans {
 
    private:
     Plans& plans_;
+    bool granted_ = false;
   };
 
   // A workspace for the plan of `rows` rows: a free one, or a new one.

@@ -1,6 +1,7 @@
 // adam_update as a step.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "limpid/compile/lowering.h"
@@ -20,6 +21,9 @@ struct AdamStep final : Root {
   std::string text(const Names& s) const override {
     return fmt::format("{}, {}, {} = adam_update {} {}, {}, {}, {}", s(out[0]), s(out[1]),
                        s(out[2]), elements, s(in[0]), s(in[1]), s(in[2]), s(in[3]));
+  }
+  bool writes_in_place(SlotId from, SlotId) const override {
+    return std::find(in.begin(), in.begin() + 4, from) != in.begin() + 4;
   }
   void run(const Step&, const Worker& worker, Piece piece) const override {
     const auto read = [&](std::size_t i) { return worker.at<const float>(in[i]); };

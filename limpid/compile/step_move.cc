@@ -1,9 +1,12 @@
 // Steps that move elements without computing: transpositions, slices, concatenations.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/move.h"
 #include "limpid/compile/worker.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 
 namespace limpid::detail {
@@ -16,18 +19,42 @@ struct TransposeStep final : UnaryRoot {
   std::string text(const Names& s) const override {
     return fmt::format("{} = transpose {}x{}x{} {}", s(out), outer, rows, columns, s(in));
   }
+  // Pieces are ranges of columns, over all matrices: each becomes rows of the result.
   void run(const Step&, const Worker& worker, Piece piece) const override {
-    const Range items = part(outer, 1, piece.index, piece.count);
-    for (std::size_t i = items.begin; i < items.end; ++i) {
-      const std::size_t first = i * rows * columns;
+    const Range all = part(outer * columns, kUnit, piece.index, piece.count);
+    for (std::size_t c = all.begin; c < all.end;) {
+      const std::size_t first = c / columns * rows * columns, column = c % columns;
+      const std::size_t end = std::min(columns, column + (all.end - c));
       worker.plan.kernels->transpose(worker.at<const float>(in) + first, rows, columns,
-                                     worker.at<float>(out) + first);
+                                     {column, end}, worker.at<float>(out) + first);
+      c += end - column;
     }
   }
+
+ private:
+  static constexpr std::size_t kUnit = 32;  // columns that fill cache lines of several rows
 };
 
-struct MoveStep final : UnaryRoot {
-  Walk walk;
+// A step whose rows are those of its first axes, which it keeps.
+template <class Base>
+struct ByRows : Base {
+  std::size_t rows = 0;                 // 0: none are kept
+  std::size_t in_row = 0, out_row = 0;  // bytes
+
+  std::size_t row_count() const override { return rows; }
+  bool joins_rows() const override { return true; }
+  void run_rows(const Step&, const Worker& worker, Range range,
+                std::size_t all_rows) const override {
+    const std::size_t each = rows / all_rows;
+    for (std::size_t r = range.begin * each; r < range.end * each; ++r) row(worker, r);
+  }
+
+ protected:
+  virtual void row(const Worker& worker, std::size_t r) const = 0;
+};
+
+struct MoveStep final : ByRows<UnaryRoot> {
+  Walk walk, row_walk;
 
   std::string text(const Names& s) const override {
     return fmt::format("{} = move {}x{} bytes {}", s(out), walk.bytes() / walk.run, walk.run,
@@ -37,7 +64,45 @@ struct MoveStep final : UnaryRoot {
     move(walk, worker.at<const std::byte>(in), worker.at<std::byte>(out),
          part(walk.lines(), 1, piece.index, piece.count));
   }
+  void row(const Worker& worker, std::size_t r) const override {
+    move(row_walk, worker.at<const std::byte>(in) + r * in_row,
+         worker.at<std::byte>(out) + r * out_row, {0, row_walk.lines()});
+  }
 };
+
+// What a pad writes besides its operand.
+struct FillStep final : ByRows<Root> {
+  SlotId out = -1;
+  std::vector<Walk> walks, row_walks;
+  std::uint64_t pattern = 0;
+  std::size_t element = 0;
+
+  Slots slots() const override { return {{}, {out}}; }
+  std::string text(const Names& s) const override {
+    std::size_t bytes = 0;
+    for (const Walk& walk : walks) bytes += walk.bytes();
+    return fmt::format("{} = fill {} bytes", s(out), bytes);
+  }
+  void run(const Step&, const Worker& worker, Piece piece) const override {
+    for (const Walk& walk : walks)
+      fill(walk, pattern, element, worker.at<std::byte>(out),
+           part(walk.lines(), 1, piece.index, piece.count));
+  }
+  void row(const Worker& worker, std::size_t r) const override {
+    for (const Walk& walk : row_walks)
+      fill(walk, pattern, element, worker.at<std::byte>(out) + r * out_row, {0, walk.lines()});
+  }
+};
+
+// The bytes of `value` as an element of this dtype.
+std::uint64_t pattern_of(double value, Dtype dtype) {
+  std::uint64_t pattern = 0;
+  dispatch_numeric(dtype, [&](auto zero) {
+    const auto element = static_cast<decltype(zero)>(value);
+    std::memcpy(&pattern, &element, sizeof element);
+  });
+  return pattern;
+}
 
 double nanoseconds_of(const Walk& walk) {
   return kNanosecondsPerMovedByte * static_cast<double>(walk.bytes());
@@ -84,16 +149,43 @@ void Lowering::add_permutation(const Node& node, const Call& call) {
 }
 
 void Lowering::add_moves(const Node& node, const Call& call) {
-  MoveStep root;
-  root.out = new_slot(node.first_output);
-  const bool slice = node.op == &op::slice;
+  const std::size_t kept = axes_kept(call);
+  const auto rows =
+      static_cast<std::size_t>(Shape(call.outputs[0].shape.dims().first(kept)).elements());
+  const SlotId out = new_slot(node.first_output);
+  const auto place = [&](auto& root) {
+    root.out = out;
+    if (kept == 0) return;
+    root.rows = rows;
+    root.out_row = call.outputs[0].bytes() / rows;
+  };
+  if (node.op == &op::pad) {
+    FillStep root;
+    place(root);
+    root.walks = walks_of_filling(call);
+    if (kept > 0) root.row_walks = walks_of_filling(call, kept);
+    root.element = size_of(call.outputs[0].dtype);
+    root.pattern = pattern_of(call.attributes.get<double>("value"), call.outputs[0].dtype);
+    double nanoseconds = 0;
+    for (const Walk& walk : root.walks) nanoseconds += nanoseconds_of(walk);
+    add_step(root, nanoseconds);
+  }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!slice && call.inputs[i].shape.elements() == 0) continue;
+    if (call.inputs[i].shape.elements() == 0) continue;
+    const auto walk = [&](std::size_t first) {
+      return node.op == &op::slice ? walk_of_slice(call, first)
+             : node.op == &op::pad ? walk_of_pad(call, first)
+                                   : walk_of_part(call, i, first);
+    };
+    MoveStep root;
+    place(root);
     root.in = memory(node.inputs[i]);
-    root.walk = slice ? walk_of_slice(call) : walk_of_part(call, i);
+    root.in_row = rows == 0 ? 0 : call.inputs[i].bytes() / rows;
+    root.walk = walk(0);
+    if (kept > 0) root.row_walk = walk(kept);
     add_step(root, nanoseconds_of(root.walk));
   }
-  set_memory(node.first_output, root.out, last_step());
+  set_memory(node.first_output, out, last_step());
 }
 
 }  // namespace limpid::detail

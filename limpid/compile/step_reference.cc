@@ -31,13 +31,28 @@ struct ReferenceStep final : Root {
     };
     return fmt::format("{} = reference {} {}", names(out), op->name, names(in));
   }
-  bool is_shared() const override { return false; }
-  void run(const Step&, const Worker& worker, Piece) const override {
+  bool is_shared() const override { return op->elementwise; }
+  // A piece of an element-wise op is a call of fewer elements.
+  void run(const Step&, const Worker& worker, Piece piece) const override {
     std::array<const void*, kMost> from{};
     std::array<void*, kMost> to{};
-    for (std::size_t i = 0; i < in.size(); ++i) from[i] = worker.at<const void>(in[i]);
-    for (std::size_t i = 0; i < out.size(); ++i) to[i] = worker.at<void>(out[i]);
-    const Call call{*op, types.inputs, types.outputs, attributes, scope};
+    std::array<Type, kMost> operands, results;
+    const auto elements = static_cast<std::size_t>(types.outputs[0].shape.elements());
+    const Range range =
+        op->elementwise ? part(elements, 64, piece.index, piece.count) : Range{0, elements};
+    const auto place = [&](SlotId slot, const Type& whole, Type& type) {
+      type = op->elementwise
+                 ? Type{whole.dtype, Shape{static_cast<std::int64_t>(range.end - range.begin)}}
+                 : whole;
+      const std::size_t skipped = op->elementwise ? range.begin * size_of(whole.dtype) : 0;
+      return worker.at<std::byte>(slot) + skipped;
+    };
+    for (std::size_t i = 0; i < in.size(); ++i)
+      from[i] = place(in[i], types.inputs[i], operands[i]);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      to[i] = place(out[i], types.outputs[i], results[i]);
+    const Call call{
+        *op, {operands.data(), in.size()}, {results.data(), out.size()}, attributes, scope};
     op->reference(call, {from.data(), in.size()}, {to.data(), out.size()});
   }
 };
@@ -76,11 +91,11 @@ void Lowering::add_reference(const Node& node, const Call& call) {
     set_memory(node.first_output + static_cast<ValueId>(r), out[r], last_step());
 }
 
-void Lowering::add_copy(SlotId from, SlotId to) {
-  CopyStep root;
-  root.in = from;
-  root.out = to;
-  add_step(root, 0);
+void add_copy(Plan& plan, SlotId from, SlotId to) {
+  auto root = std::make_unique<CopyStep>();
+  root->in = from;
+  root->out = to;
+  plan.steps.emplace_back().root = std::move(root);
 }
 
 }  // namespace limpid::detail

@@ -5,6 +5,7 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/worker.h"
+#include "limpid/core/sums.h"
 
 namespace limpid::detail {
 namespace {
@@ -112,6 +113,42 @@ struct ColumnsStep final : UnaryRoot {
   }
 };
 
+// The blocks of `length` x inner matrices, of `block` x inner elements, each reduced to 1 x inner:
+// so threads share a long row, or many rows of few columns. A ColumnsStep combines the results.
+struct BlocksStep final : RowsStep {
+  std::size_t length = 0, block = 0, blocks = 0;
+  RowKernel rows_kernel = nullptr;  // if the matrices are rows
+  ColumnKernel columns_kernel = nullptr;
+
+  // Without full blocks these are no rows of its input.
+  std::size_t row_count() const override { return length % block == 0 ? rows : 0; }
+  void work(const Worker& worker, Range range) const override {
+    const float* const from = worker.at<const float>(in);
+    float* const to = worker.at<float>(out);
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      const std::size_t first = i % blocks * block;
+      const std::size_t count = std::min(block, length - first);
+      const float* const at = from + (i / blocks * length + first) * width;
+      if (rows_kernel)
+        rows_kernel(at, 1, count, to + i);
+      else
+        columns_kernel(at, count, width, {0, width}, to + i * width);
+    }
+  }
+};
+
+// Reductions to few results of many elements are shared by blocks.
+constexpr std::size_t kFewResults = 64, kManyElements = std::size_t{1} << 16;
+
+// The totals of blocks, as a tree.
+void add_totals(const float* in, std::size_t rows, std::size_t columns, Range part, float* out) {
+  for (std::size_t c = part.begin; c < part.end; ++c) {
+    arithmetic::Tree<float> tree;
+    for (std::size_t r = 0; r < rows; ++r) tree.add(in[r * columns + c]);
+    out[c] = tree.total();
+  }
+}
+
 // Kernels along the last axis, and along another one.
 struct AlongAxis {
   KernelKind kind;
@@ -119,6 +156,11 @@ struct AlongAxis {
   RowKernel Kernels::*rows;
   std::string_view columns_name = {};
   ColumnKernel Kernels::*columns = nullptr;
+
+  bool reduces() const { return columns != nullptr; }
+  ColumnKernel combine(const Kernels& k) const {
+    return kind == KernelKind::kSum ? add_totals : k.*columns;
+  }
 };
 constexpr AlongAxis kAlongAxis[] = {
     {KernelKind::kSoftmax, "softmax", &Kernels::softmax},
@@ -154,13 +196,44 @@ void Lowering::add_along_axis(const Node& node, const Call& call) {
   const AlongAxis& along =
       *std::find_if(std::begin(kAlongAxis), std::end(kAlongAxis),
                     [&](const AlongAxis& a) { return a.kind == call.op.kernel.kind; });
-  if (axis + 1 == shape.rank()) {
+  const bool last = axis + 1 == shape.rank();
+  if (along.reduces() && outer * inner <= kFewResults && length * inner >= kManyElements) {
+    BlocksStep blocks;
+    blocks.name = last ? along.rows_name : along.columns_name;
+    blocks.length = length;
+    blocks.block = last ? arithmetic::kRowBlock : arithmetic::kBlock;
+    blocks.blocks = (length + blocks.block - 1) / blocks.block;
+    blocks.rows = outer * blocks.blocks;
+    blocks.columns = blocks.block * inner;
+    blocks.width = inner;
+    if (last)
+      blocks.rows_kernel = plan_.kernels->*along.rows;
+    else
+      blocks.columns_kernel = plan_.kernels->*along.columns;
+    blocks.in = memory(node.inputs[0]);
+    blocks.out = add_slot({Dtype::kF32, Shape{static_cast<std::int64_t>(blocks.rows),
+                                              static_cast<std::int64_t>(inner)}},
+                          Place::kWorkspace, 0);
+    ColumnsStep combine;
+    combine.name = "combine";
+    combine.kernel = along.combine(*plan_.kernels);
+    combine.outer = outer;
+    combine.rows = blocks.blocks;
+    combine.columns = inner;
+    combine.in = blocks.out;
+    const auto work = [](std::size_t elements) {
+      return kNanosecondsPerRowElement * static_cast<double>(elements);
+    };
+    add_step(blocks, work(outer * length * inner));
+    return add_step_of(node, combine, work(blocks.rows * inner), elements(node.first_output));
+  }
+  if (last) {
     RowKernelStep root;
     root.name = along.rows_name;
     root.kernel = plan_.kernels->*along.rows;
     root.rows = outer;
     root.columns = length;
-    root.width = along.columns ? 1 : length;
+    root.width = along.reduces() ? 1 : length;
     return add_rows(node, root);
   }
   ColumnsStep root;

@@ -23,8 +23,9 @@ struct Worker {
   }
 
   float* floats() const { return reinterpret_cast<float*>(scratch); }
-  std::byte* buffer(std::int32_t b) const {
-    return scratch + static_cast<std::size_t>(b) * kChunk * 4;
+  // From this unit on.
+  std::byte* buffer(std::int32_t unit) const {
+    return scratch + static_cast<std::size_t>(unit) * kBufferUnit;
   }
 
  private:

@@ -376,14 +376,14 @@ double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w
   return dot_of(x, x_stride, w, w_stride, k);
 }
 
-float sum(std::span<const float> x) { return in_partials(x.data(), x.size()); }
-double sum(std::span<const double> x) { return in_partials(x.data(), x.size()); }
+float sum(std::span<const float> x) { return row_sum(x.data(), x.size()); }
+double sum(std::span<const double> x) { return row_sum(x.data(), x.size()); }
 
 float strided_sum(const float* x, std::size_t stride, std::size_t n) {
-  return in_blocks<float>(n, [&](float s, std::size_t i) { return s + x[i * stride]; });
+  return blocks_as_tree<float>(n, [&](float s, std::size_t i) { return s + x[i * stride]; });
 }
 double strided_sum(const double* x, std::size_t stride, std::size_t n) {
-  return in_blocks<double>(n, [&](double s, std::size_t i) { return s + x[i * stride]; });
+  return blocks_as_tree<double>(n, [&](double s, std::size_t i) { return s + x[i * stride]; });
 }
 
 }  // namespace limpid::arithmetic

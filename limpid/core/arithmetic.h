@@ -13,8 +13,10 @@ namespace limpid::arithmetic {
 inline constexpr std::size_t kBlock = 256;
 // The most i8 products whose sum always fits in i32: 2^31 / (128 * 128) - 1.
 inline constexpr std::size_t kMostI8Terms = 131'071;
-// Number of partial sums in a reduction over the last axis.
+// Number of partial sums in a reduction over the last axis, and the elements of a row that they add
+// before the next ones begin.
 inline constexpr std::size_t kPartials = 16;
+inline constexpr std::size_t kRowBlock = 4096;
 
 // Elementary functions. The f32 forms are the polynomials of docs/arithmetic.md with their stated
 // bounds; the f64 forms serve gradient checks: they are about as accurate as libm's, without a
@@ -67,19 +69,19 @@ double maximum(double a, double b);
 double minimum(double a, double b);
 
 // The dot product, sum over i < k of x[i * x_stride] * w[i * w_stride]. Fused multiply-adds within
-// each block of kBlock terms; block totals are added in order.
+// each block of kBlock terms; block totals are added in order, from +0.
 float dot(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride,
           std::size_t k);
 double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w_stride,
            std::size_t k);
 
-// The sum of contiguous values: 16 partial sums (element i is added to partial i mod 16), then a
-// tree over them (8, 4, 2, 1).
+// The sum of contiguous values, in blocks of kRowBlock: 16 partial sums (element i of a block is
+// added to partial i mod 16), then a tree over them (8, 4, 2, 1). Block totals are added as a tree.
 float sum(std::span<const float> x);
 double sum(std::span<const double> x);
 
 // The sum of n values that are `stride` elements apart (a reduction over any axis but the last).
-// Blocks of kBlock values, each summed in order from +0; block totals are added in order.
+// Blocks of kBlock values, each summed in order from +0; block totals are added as a tree.
 float strided_sum(const float* x, std::size_t stride, std::size_t n);
 double strided_sum(const double* x, std::size_t stride, std::size_t n);
 

@@ -45,7 +45,7 @@ struct SeenKeys {
 template <class T>
 struct AddedNumbers {
   const T* mask;
-  bool sees(std::size_t) const { return true; }
+  bool sees(std::size_t place) const { return mask[place] != -std::numeric_limits<T>::infinity(); }
   T score(T score, std::size_t place) const { return score + mask[place]; }
 };
 
@@ -57,7 +57,7 @@ void attention_weights(T* scores, std::size_t keys, const Mask& mask, std::size_
     if (mask.sees(place + j)) highest = maximum(highest, scores[j]);
   for (std::size_t j = 0; j < keys; ++j)
     scores[j] = mask.sees(place + j) ? exp(scores[j] - highest) : T{0};
-  const T share = T{1} / in_partials(scores, keys);
+  const T share = T{1} / row_sum(scores, keys);
   for (std::size_t j = 0; j < keys; ++j) scores[j] = scores[j] * share;
 }
 

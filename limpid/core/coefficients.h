@@ -171,4 +171,9 @@ inline constexpr double kOneOverRootTwoPi = 0.39894228040143268;
 inline constexpr double kTwiceRootTwoOverPi = 1.5957691216057308;
 inline constexpr double kGeluCubic = 0.044715;
 
+// Norms: the unit of a row whose squares overflow. Its reciprocal is that of a row whose squares
+// are all 0.
+inline constexpr float kNormUnit = 0x1p-80f;
+inline constexpr double kWideNormUnit = 0x1p-550;
+
 }  // namespace limpid::arithmetic::coefficients

@@ -5,6 +5,7 @@
 
 #include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
+#include "limpid/core/visit_dtype.h"
 
 namespace limpid {
 namespace {
@@ -28,27 +29,7 @@ std::vector<double> numbers(const Tensor& tensor) {
 
 std::vector<double> to_doubles(const Tensor& tensor) {
   const DefaultFloatMode mode;
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return numbers<float>(tensor);
-    case Dtype::kF64:
-      return numbers<double>(tensor);
-    case Dtype::kBf16:
-      return numbers<Bf16>(tensor);
-    case Dtype::kF16:
-      return numbers<F16>(tensor);
-    case Dtype::kI32:
-      return numbers<std::int32_t>(tensor);
-    case Dtype::kI64:
-      return numbers<std::int64_t>(tensor);
-    case Dtype::kI8:
-      return numbers<std::int8_t>(tensor);
-    case Dtype::kU8:
-      return numbers<std::uint8_t>(tensor);
-    case Dtype::kBool:
-      return numbers<bool>(tensor);
-  }
-  return {};
+  return visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) { return numbers<T>(tensor); });
 }
 
 std::vector<std::int64_t> place_of(std::int64_t element, const Shape& shape) {

@@ -56,7 +56,7 @@ std::shared_ptr<std::byte> allocate_huge(std::size_t bytes) { throw_no_memory(by
 
 }  // namespace
 
-std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
+std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes, bool zeroed) {
   if (kHugePages && bytes >= kHugePage) return allocate_huge(bytes);
   // Rounded up, so that a kernel may load whole vectors at the end of the library's buffers.
   const std::size_t rounded = (bytes / Tensor::kAlignment + 1) * Tensor::kAlignment;
@@ -64,7 +64,7 @@ std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes) {
   auto* data = static_cast<std::byte*>(
       ::operator new (rounded, std::align_val_t{Tensor::kAlignment}, std::nothrow));
   if (!data) throw_no_memory(bytes);
-  std::memset(data, 0, rounded);
+  std::memset(data + (zeroed ? 0 : bytes), 0, zeroed ? rounded : rounded - bytes);
   return {data, [](std::byte* p) { ::operator delete (p, std::align_val_t{Tensor::kAlignment}); }};
 }
 
@@ -220,9 +220,12 @@ std::vector<Tensor> generate_together(std::span<const Type> types,
                                       const std::function<void(std::span<void* const>)>& fill) {
   std::vector<Tensor> results;
   std::vector<void*> memory;
-  for (const Type& type : types)
-    results.push_back(Tensor::generate_bytes(
-        type, [&](std::span<std::byte> bytes) { memory.push_back(bytes.data()); }));
+  for (const Type& type : types) {
+    std::shared_ptr<std::byte> data = allocate_aligned(type.bytes(), false);
+    memory.push_back(data.get());
+    const std::byte* begin = data.get();
+    results.push_back(Tensor(type, begin, std::move(data)));
+  }
   fill(memory);
   return results;
 }

@@ -120,6 +120,8 @@ class Tensor {
   bool same_bits(const Tensor& other) const;
 
  private:
+  friend std::vector<Tensor> generate_together(
+      std::span<const Type> types, const std::function<void(std::span<void* const>)>& fill);
   struct Deferred;
 
   Tensor(const Type& type, const std::byte* data, std::shared_ptr<const void> owner)
@@ -138,7 +140,8 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-// Allocates several tensors at once: `fill` receives the zeroed memory of all of them.
+// Allocates several tensors at once: `fill` receives the memory of all of them and writes every
+// element; it is not zeroed.
 std::vector<Tensor> generate_together(std::span<const Type> types,
                                       const std::function<void(std::span<void* const>)>& fill);
 
@@ -149,8 +152,9 @@ void for_each_block(
     const Tensor& tensor,
     const std::function<void(std::int64_t first, std::span<const std::byte> bytes)>& use);
 
-// Zeroed memory, aligned to Tensor::kAlignment. Throws kNoMemory if there is not enough memory.
-std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes);
+// Memory, zeroed unless told otherwise, aligned to Tensor::kAlignment. Throws kNoMemory if there is
+// not enough.
+std::shared_ptr<std::byte> allocate_aligned(std::size_t bytes, bool zeroed = true);
 
 // A 64-bit FNV-1a hash of type and elements. It is the same on all machines of one byte order.
 std::uint64_t hash(const Tensor& tensor);

@@ -1,5 +1,7 @@
 #include "limpid/core/utf8.h"
 
+#include <algorithm>
+
 namespace limpid {
 namespace {
 
@@ -51,6 +53,11 @@ std::size_t utf8_fault(std::string_view text) {
   while (const std::optional<CodePoint> point = first_code_point(text.substr(place)))
     place += point->bytes;
   return place;
+}
+
+std::size_t utf8_length(std::string_view text) {
+  return text.size() -
+         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
 }  // namespace limpid

@@ -22,5 +22,14 @@ std::string utf8_of(char32_t c);
 // The position of the first byte that is not part of a code point; text.size() if the text is
 // valid.
 std::size_t utf8_fault(std::string_view text);
+inline bool is_utf8(std::string_view text) { return utf8_fault(text) == text.size(); }
+
+// Whether a byte is in a character, but not its first.
+constexpr bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
+}
+
+// The number of code points of a valid text.
+std::size_t utf8_length(std::string_view text);
 
 }  // namespace limpid

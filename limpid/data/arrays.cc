@@ -13,6 +13,7 @@
 #include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/visit_dtype.h"
 #include "limpid/formats/detail/report.h"
 
 namespace limpid {
@@ -41,29 +42,14 @@ double wide(F16 number) { return static_cast<double>(to_f32(number)); }
 // would round it more.
 template <class F>
 void for_numbers(const Tensor& tensor, std::size_t first, std::size_t count, const F& f) {
-  const auto walk = [&](const auto& values) {
-    for (std::size_t i = first; i < first + count; ++i) f(i, wide(values[i]));
-  };
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return walk(tensor.values<float>());
-    case Dtype::kF64:
-      return walk(tensor.values<double>());
-    case Dtype::kF16:
-      return walk(tensor.values<F16>());
-    case Dtype::kI32:
-      return walk(tensor.values<std::int32_t>());
-    case Dtype::kI64:
-      return walk(tensor.values<std::int64_t>());
-    case Dtype::kI8:
-      return walk(tensor.values<std::int8_t>());
-    case Dtype::kU8:
-      return walk(tensor.values<std::uint8_t>());
-    case Dtype::kBool:
-      return walk(tensor.values<bool>());
-    case Dtype::kBf16:
+  visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, Bf16>) {
       throw Error(ErrorCode::kDtype, "arrays: bf16 is not a NumPy type");
-  }
+    } else {
+      const auto values = tensor.values<T>();
+      for (std::size_t i = first; i < first + count; ++i) f(i, wide(values[i]));
+    }
+  });
 }
 
 template <class F>

@@ -8,7 +8,7 @@
 
 #include "limpid/core/params.h"
 #include "limpid/data/dataset.h"
-#include "limpid/data/table.h"
+#include "limpid/data/table/table.h"
 
 namespace limpid {
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "limpid/core/enum_json.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/dataset.h"
@@ -11,10 +12,6 @@
 
 namespace limpid {
 namespace {
-
-[[noreturn]] void bad_data_config(std::string_view what) {
-  throw Error(ErrorCode::kFormat, fmt::format("data configuration: {}", what));
-}
 
 // A number that f64, which other readers of JSON have, may not hold.
 std::uint64_t number_in(const JsonView& json, int base) {
@@ -67,10 +64,8 @@ Json to_json(const DataConfig& config) {
 }
 
 DataConfig data_config_from_json(const JsonView& json) {
-  const std::string& task = json.at("task").as_string();
-  if (!task_from_name(task)) bad_data_config(fmt::format("there is no task {}", in_quotes(task)));
   DataConfig config;
-  config.task = *task_from_name(task);
+  config.task = enum_from_json<Task>(json.at("task"));
   const auto read = [&](const char* key, std::vector<std::string>& names) {
     if (const auto found = json.find(key)) names = found->as_strings();
   };

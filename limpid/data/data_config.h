@@ -1,6 +1,6 @@
 // What a model stores about its training data: the task, the names of features and outputs, and the
 // schema and split of a table. It is JSON under the key "data" of the model's config. Depends on
-// shares.h, table_schema.h and tokenizer.h.
+// split_ratio.h, table/schema.h and tokenizer.h.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "limpid/core/json.h"
-#include "limpid/data/shares.h"
-#include "limpid/data/table_schema.h"
+#include "limpid/data/split_ratio.h"
+#include "limpid/data/table/schema.h"
 #include "limpid/data/task.h"
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/text/tokenizer.h"
 
 namespace limpid {
 

@@ -12,7 +12,7 @@
 
 #include "limpid/core/tensor.h"
 #include "limpid/data/data_config.h"
-#include "limpid/data/token_windows.h"
+#include "limpid/data/text/token_windows.h"
 
 namespace limpid {
 

@@ -9,7 +9,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/data/detail/data_kind.h"
+#include "limpid/data/kinds/detail/data_kind.h"
 #include "limpid/data/split.h"
 
 namespace limpid {
@@ -164,11 +164,11 @@ bool names_one_table(const DataSpec& spec) {
 
 std::optional<SplitRule> split_rule_of(const DataSpec& spec) {
   if (!checked_kind(spec).one_table) return {};
-  std::optional<Shares> shares;
+  std::optional<SplitRatio> shares;
   SplitRule rule{.shares = detail::kOneTable};
   for (const DataSpec::Option& option : spec.options) {
     if (option.key == "test") rule.shares = detail::kTestIsGiven;
-    if (option.key == "split") shares = parse_shares(option.value);
+    if (option.key == "split") shares = parse_split_ratio(option.value);
     if (option.key == "seed") rule.seed = detail::seed_from_text(option.value);
   }
   rule.shares = shares.value_or(rule.shares);

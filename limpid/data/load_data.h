@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "limpid/data/dataset.h"
-#include "limpid/data/shares.h"
+#include "limpid/data/split_ratio.h"
 #include "limpid/data/standardize.h"
-#include "limpid/data/table.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/table/table.h"
+#include "limpid/data/text/text_windows.h"
 #include "limpid/formats/model.h"
 
 namespace limpid {
@@ -84,7 +84,7 @@ HeldOut load_held_out(const DataSpec& spec, const Model& model);
 bool names_one_table(const DataSpec& spec);
 // How load_data splits a table or arrays. split_rule_of returns nullopt for other data.
 struct SplitRule {
-  Shares shares;
+  SplitRatio shares;
   std::uint64_t seed = 0;
 };
 std::optional<SplitRule> split_rule_of(const DataSpec& spec);

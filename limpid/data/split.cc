@@ -21,11 +21,11 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, "split: " + what);
 }
 
-std::string to_text(const Shares& shares) {
+std::string to_text(const SplitRatio& shares) {
   return fmt::format("{}/{}/{}", shares.train, shares.validation, shares.test);
 }
 
-void check_shares(const Shares& shares) {
+void check_shares(const SplitRatio& shares) {
   for (const std::int64_t share : {shares.train, shares.validation, shares.test})
     if (share < 0 || share > kMostShare)
       throw Error(ErrorCode::kInvalidArgument,
@@ -48,7 +48,7 @@ Dataset part_of(const Dataset& all, std::span<const std::int32_t> rows) {
 
 }  // namespace
 
-Shares parse_shares(std::string_view text) {
+SplitRatio parse_split_ratio(std::string_view text) {
   std::vector<std::int64_t> numbers;
   bool well_formed = true;
   for (std::string_view rest = text; well_formed;) {
@@ -65,12 +65,12 @@ Shares parse_shares(std::string_view text) {
         fmt::format(
             "expected shares like 80/10/10 (training, validation, test) or 90/10 (no test), got {}",
             in_quotes(text)));
-  const Shares shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+  const SplitRatio shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
   check_shares(shares);
   return shares;
 }
 
-Split split_rows(const Dataset& all, const Shares& shares, Key key) {
+Split split_rows(const Dataset& all, const SplitRatio& shares, Key key) {
   check_shares(shares);
   const std::int64_t sum = shares.train + shares.validation + shares.test;
   const std::size_t validation = part_size(all.size(), shares.validation, sum);
@@ -86,7 +86,7 @@ Split split_rows(const Dataset& all, const Shares& shares, Key key) {
           .test = part_of(all, order.last(test))};
 }
 
-Split with_validation(Split data, const Shares& shares, Key key) {
+Split with_validation(Split data, const SplitRatio& shares, Key key) {
   check_shares(shares);
   if (shares.test != 0)
     bad_split(fmt::format("the data has its own test set: expected a test share of 0, got {}",
@@ -98,7 +98,7 @@ Split with_validation(Split data, const Shares& shares, Key key) {
   return parts;
 }
 
-SplitRecord record_of(Split split, const Shares& shares, std::uint64_t seed) {
+SplitRecord record_of(Split split, const SplitRatio& shares, std::uint64_t seed) {
   if (shares.test == 0) split.test = {};
   std::int64_t rows = split.train.size() + split.validation.size();
   if (shares.test > 0) rows += split.test.size();

@@ -1,4 +1,4 @@
-// Splits a data set into training, validation and test set. Depends on dataset.h, shares.h and
+// Splits a data set into training, validation and test set. Depends on dataset.h, split_ratio.h and
 // batches.h.
 #pragma once
 
@@ -8,29 +8,29 @@
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/key.h"
 #include "limpid/data/dataset.h"
-#include "limpid/data/shares.h"
+#include "limpid/data/split_ratio.h"
 
 namespace limpid {
 
 // Parses "80/10/10" (training, validation, test) or "90/10" (training, validation). Throws kParse
 // for other text, kInvalidArgument for shares that split_rows refuses.
-Shares parse_shares(std::string_view text);
+SplitRatio parse_split_ratio(std::string_view text);
 
 // Of N rows, validation and test set each get floor(N * share / sum of shares), but at least one if
 // the share is not 0; the training set gets the rest. permutation(key, N) assigns the rows: its
 // first entries are the training set, then the validation set, then the test set. Within a set,
 // rows keep their order. Throws kInvalidArgument if a share is negative or above 1,000,000, if the
 // training share is 0, or if no row is left for training.
-Split split_rows(const Dataset& all, const Shares& shares, Key key);
+Split split_rows(const Dataset& all, const SplitRatio& shares, Key key);
 
 // Moves rows from the training set to the validation set by the same rule; the test set stays. With
 // a validation share of 0 nothing changes. Throws what split_rows throws, and kInvalidArgument
 // unless the test share is 0 and the validation set is empty.
-Split with_validation(Split data, const Shares& shares, Key key);
+Split with_validation(Split data, const SplitRatio& shares, Key key);
 
 // The record of a split of a table. A test set with share 0 did not come from the table and is left
 // out.
-SplitRecord record_of(Split split, const Shares& shares, std::uint64_t seed);
+SplitRecord record_of(Split split, const SplitRatio& shares, std::uint64_t seed);
 
 // A hash of all examples of all sets. The pool, if given, hashes tensors in parallel.
 std::uint64_t hash_of_parts(const Split& split, ThreadPool* pool = nullptr);

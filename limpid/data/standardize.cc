@@ -19,9 +19,6 @@
 namespace limpid {
 namespace {
 
-constexpr std::pair<Scaling, std::string_view> kScalings[] = {
-    {Scaling::kNone, "none"}, {Scaling::kZScore, "zscore"}, {Scaling::kMinMax, "minmax"}};
-
 [[noreturn]] void refuse(ErrorCode code, const std::string& what) {
   throw Error(code, "standardize: " + what);
 }
@@ -135,12 +132,6 @@ Params params_of(const Affine& affine, std::string_view of, const Shape& shape) 
 }
 
 }  // namespace
-
-std::string_view name(Scaling scaling) {
-  return std::find_if(std::begin(kScalings), std::end(kScalings),
-                      [&](const auto& entry) { return entry.first == scaling; })
-      ->second;
-}
 
 Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   const DefaultFloatMode mode;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/dataset.h"
 #include "limpid/formats/model.h"
@@ -18,8 +19,8 @@ enum class Scaling : std::uint8_t {
   kMinMax,  // to the range [0, 1]
 };
 
-// "none", "zscore", "minmax".
-std::string_view name(Scaling scaling);
+// Its names (core/enum_names.h).
+constexpr EnumNames<3> enum_names(Scaling) { return {"standardize", {"none", "zscore", "minmax"}}; }
 
 // For each column: standardised = (raw - center) / scale, raw = standardised * scale + center.
 struct Affine {

@@ -1,9 +1,9 @@
-// Task: the learning task.
+// Task: the learning task. Depends on core/enum_names.h.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
+
+#include "limpid/core/enum_names.h"
 
 namespace limpid {
 
@@ -15,8 +15,9 @@ enum class Task : std::uint8_t {
   kNextToken,       // the next token of a text
 };
 
-// "classification", "multilabel", "regression", "next_token".
-std::string_view name(Task task);
-std::optional<Task> task_from_name(std::string_view name);
+// Its names (core/enum_names.h).
+constexpr EnumNames<4> enum_names(Task) {
+  return {"task", {"classification", "multilabel", "regression", "next_token"}};
+}
 
 }  // namespace limpid

@@ -33,7 +33,7 @@ constexpr std::size_t kWholeOfAll = std::size_t{512} << 10;  // bytes of the vec
 
 // Whether every rank has one node of the same depth.
 bool is_perfect(std::int64_t shards, int ranks) {
-  return std::has_single_bit(static_cast<std::uint64_t>(shards)) &&
+  return shards >= ranks && std::has_single_bit(static_cast<std::uint64_t>(shards)) &&
          std::has_single_bit(static_cast<unsigned>(ranks));
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "limpid/core/visit_dtype.h"
 #include "limpid/emit/detail/forms.h"
 
 namespace limpid::emit {
@@ -73,27 +74,17 @@ std::string_view cpp_type(Dtype dtype) {
 
 std::string literal(const Tensor& tensor, std::int64_t element) {
   const auto i = static_cast<std::size_t>(element);
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return real(tensor.values<float>()[i]);
-    case Dtype::kF64:
-      return real(tensor.values<double>()[i]);
-    case Dtype::kBf16:
-      return std::to_string(tensor.values<Bf16>()[i].bits);
-    case Dtype::kF16:
-      return std::to_string(tensor.values<F16>()[i].bits);
-    case Dtype::kI32:
-      return whole_number(tensor.values<std::int32_t>()[i]);
-    case Dtype::kI64:
-      return whole_number(tensor.values<std::int64_t>()[i]);
-    case Dtype::kI8:
-      return std::to_string(tensor.values<std::int8_t>()[i]);
-    case Dtype::kU8:
-      return std::to_string(tensor.values<std::uint8_t>()[i]);
-    case Dtype::kBool:
-      return tensor.values<bool>()[i] ? "true" : "false";
-  }
-  return {};
+  return visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) -> std::string {
+    const T x = tensor.values<T>()[i];
+    if constexpr (std::is_same_v<T, bool>)
+      return x ? "true" : "false";
+    else if constexpr (std::is_floating_point_v<T>)
+      return real(x);
+    else if constexpr (std::is_integral_v<T>)
+      return sizeof(T) == 1 ? std::to_string(x) : whole_number(x);
+    else
+      return std::to_string(x.bits);
+  });
 }
 
 }  // namespace limpid::emit

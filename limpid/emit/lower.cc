@@ -36,7 +36,9 @@ struct Held {
 class Lowering {
  public:
   Lowering(const Function& function, const Params& params)
-      : f_(simplify(expand(bind(function, params)))), params_(params) {
+      : f_(simplify(expand(bind(function, params),
+                           [](const Call& call) { return !call.op.cpp.call.given(); }))),
+        params_(params) {
     held_.resize(f_.types().size());
   }
 
@@ -66,6 +68,7 @@ class Lowering {
     static constexpr Row kRows[] = {
         {&op::constant, &Lowering::make_constant},
         {&op::barrier, &Lowering::pass_on},
+        {&op::stop_gradient, &Lowering::pass_on},
         {&op::reshape, &Lowering::change_shape},
         {&op::broadcast, &Lowering::repeat},
         {&op::transpose, &Lowering::permute},

@@ -216,7 +216,7 @@ std::vector<std::string> read_names(const CsvRecords& records, bool header,
   for (const std::string_view field : records.fields()) {
     names.push_back(header && !field.empty() ? std::string(field)
                                              : fmt::format("column{}", names.size() + 1));
-    if (utf8_fault(names.back()) != names.back().size())
+    if (!is_utf8(names.back()))
       report.broken("line {}: the column name {} is not UTF-8", records.line(),
                     in_quotes(names.back()));
     if (!taken.insert(names.back()).second)

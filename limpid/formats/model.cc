@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "limpid/compile/predictor.h"
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/safetensors.h"
@@ -176,14 +177,23 @@ std::optional<std::int64_t> count_of(const Model& model, const Params& inputs) {
 
 std::uint64_t example_bytes(const Model& model) {
   const Function& f = model.function;
-  std::uint64_t bytes = 0;
-  const auto add = [&](const Type& type) {
-    if (bytes <= kMaxExampleBytes) bytes += type.bytes();
-  };
-  for (const Input* input : inputs_without_tensor(model)) add(input->type);
-  for (const Type& type : std::span(f.types()).subspan(f.inputs().size())) add(type);
+  const std::size_t inputs = f.inputs().size();
+  std::uint64_t bytes = 0, most = 0;  // of the values that are alive
+  for (const Input* input : inputs_without_tensor(model))
+    bytes = sum_or_most<std::uint64_t>(bytes, input->type.bytes());
+  const std::vector<std::vector<ValueId>> released = last_reads(f);
+  for (std::size_t i = 0; i < f.nodes().size() && bytes <= kMaxExampleBytes; ++i) {
+    const auto first = static_cast<std::size_t>(f.nodes()[i].first_output);
+    for (std::size_t r = 0; r < f.output_count(f.nodes()[i]); ++r)
+      bytes = sum_or_most<std::uint64_t>(bytes, f.types()[first + r].bytes());
+    most = std::max(most, bytes);
+    for (const ValueId id : released[i])
+      if (const auto v = static_cast<std::size_t>(id); v >= inputs && bytes <= kMaxExampleBytes)
+        bytes -= f.types()[v].bytes();
+  }
+  most = std::max(most, bytes);
   // And of the largest one that a body makes: the scores of an attention, say.
-  return bytes > kMaxExampleBytes ? bytes : bytes + largest_value(f);
+  return most > kMaxExampleBytes ? most : most + largest_value(f);
 }
 
 namespace {

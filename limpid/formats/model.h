@@ -47,7 +47,7 @@ Model load_model(const std::filesystem::path& path);
 // not match, kUnsupported for more than kMaxExampleBytes.
 void check_model(const Model& model);
 
-// The total size in bytes of the values of one example, without the parameters; above
+// Bytes of the values of one example, without the parameters, that are alive at once; above
 // kMaxExampleBytes, it may be any larger number.
 std::uint64_t example_bytes(const Model& model);
 

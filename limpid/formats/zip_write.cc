@@ -39,7 +39,7 @@ class Record {
 }  // namespace
 
 void ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
-  if (name.size() > 0xffff || utf8_fault(name) != name.size())
+  if (name.size() > 0xffff || !is_utf8(name))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("zip: expected a name of at most 65535 bytes of UTF-8, got {}",
                             in_quotes(name)));

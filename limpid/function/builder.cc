@@ -21,7 +21,7 @@ namespace detail {
 
 struct TracePlace {
   std::atomic<Builder*> builder = nullptr;
-  std::atomic<std::uint32_t> number = 0;
+  std::atomic<std::uint64_t> number = 0;
   std::thread::id thread;  // in which the Builder began; under the mutex of all places
 };
 
@@ -31,14 +31,14 @@ namespace {
 struct Places {
   std::mutex mutex;
   std::vector<TracePlace*> all, free;
-  std::uint32_t builders = 0;
+  std::uint64_t builders = 0;
 };
 Places& places() {
   static auto* const all = new Places;
   return *all;
 }
 
-TracePlace* take_place(Builder* builder, std::uint32_t& number) {
+TracePlace* take_place(Builder* builder, std::uint64_t& number) {
   Places& all = places();
   const std::lock_guard lock(all.mutex);
   if (all.free.empty()) all.free.push_back(all.all.emplace_back(new TracePlace));

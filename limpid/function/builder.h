@@ -48,7 +48,7 @@ class Builder {
   // The captured Values of outer Functions, in the order of the inputs that stand for them.
   std::vector<Value> captured() const;
   // Increases from Builder to Builder: of two active ones, the later is nested in the earlier.
-  std::uint32_t number() const { return number_; }
+  std::uint64_t number() const { return number_; }
 
   // The type of a value. The reference is valid until the next op is added.
   const Type& type(ValueId id) const { return parts_.types[static_cast<std::size_t>(id)]; }
@@ -87,7 +87,7 @@ class Builder {
   Function::Parts parts_;
   std::set<std::string> input_names_;
   std::string scope_;
-  std::uint32_t number_ = 0;
+  std::uint64_t number_ = 0;
   detail::TracePlace* place_ = nullptr;  // nullptr once the Function is finished
   Builder* around_ = nullptr;
   std::string scope_around_;  // the scope of `around_` at the start

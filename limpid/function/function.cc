@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <mutex>
 
 #include "limpid/core/error.h"
@@ -20,7 +22,7 @@ namespace detail {
 
 struct Kept {
   std::mutex mutex;
-  std::shared_ptr<const void> made;
+  std::map<std::type_index, std::shared_ptr<const void>> made;
 };
 
 }  // namespace detail
@@ -30,10 +32,27 @@ Function::Function(Parts parts)
       kept_(std::make_shared<detail::Kept>()) {}
 
 std::shared_ptr<const void> Function::keep(
-    const std::function<std::shared_ptr<const void>()>& make) const {
+    std::type_index type, const std::function<std::shared_ptr<const void>()>& make) const {
   const std::lock_guard lock(kept_->mutex);
-  if (!kept_->made) kept_->made = make();
-  return kept_->made;
+  std::shared_ptr<const void>& made = kept_->made[type];
+  if (!made) made = make();
+  return made;
+}
+
+std::vector<std::vector<ValueId>> last_reads(const Function& function) {
+  constexpr std::size_t kOutput = std::numeric_limits<std::size_t>::max();
+  const std::vector<Node>& nodes = function.nodes();
+  std::vector<std::size_t> last(function.types().size(), 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::size_t r = 0; r < function.output_count(nodes[i]); ++r)
+      last[static_cast<std::size_t>(nodes[i].first_output) + r] = i;
+    for (const ValueId id : nodes[i].inputs) last[static_cast<std::size_t>(id)] = i;
+  }
+  for (const Output& o : function.outputs()) last[static_cast<std::size_t>(o.value)] = kOutput;
+  std::vector<std::vector<ValueId>> released(nodes.size());
+  for (std::size_t v = 0; v < last.size(); ++v)
+    if (last[v] < nodes.size()) released[last[v]].push_back(static_cast<ValueId>(v));
+  return released;
 }
 
 template <class T>

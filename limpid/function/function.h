@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -86,8 +87,14 @@ class Function {
   // wrong number of arguments, kNotFound for an unknown name, kShape or kDtype for wrong types.
   template <class... Arguments>
   auto operator()(const Arguments&... arguments) const;
-  // A cache: calls `make` at the first call, and keeps its result with the Function and its copies.
-  std::shared_ptr<const void> keep(const std::function<std::shared_ptr<const void>()>& make) const;
+  // A cache: calls `make` at the first call for T, and keeps its result, a shared_ptr<const T>,
+  // with the Function and its copies.
+  template <class T, class Make>
+  std::shared_ptr<const T> keep(const Make& make) const {
+    return std::static_pointer_cast<const T>(keep(typeid(T), [&]() -> std::shared_ptr<const void> {
+      return std::shared_ptr<const T>(make());
+    }));
+  }
 
   const std::string& name() const { return parts_->name; }
   // These return copies if the Function is a temporary, so that `for (const Input& i :
@@ -117,9 +124,15 @@ class Function {
   CallTypes call_types(const Node& node) const;
 
  private:
+  std::shared_ptr<const void> keep(std::type_index type,
+                                   const std::function<std::shared_ptr<const void>()>& make) const;
+
   std::shared_ptr<const Parts> parts_;
   std::shared_ptr<detail::Kept> kept_;
 };
+
+// For each node, the values that neither a later node nor an output reads.
+std::vector<std::vector<ValueId>> last_reads(const Function& function);
 
 // Throws if a Function is not well-formed: if a value is used before it is defined, a type differs
 // from the one its op's rule gives, or an attribute is unknown. The first line of the message

@@ -53,6 +53,8 @@ std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> 
                               const Observer& observer) {
   check_arguments(function, inputs);
   std::vector<Tensor> values(inputs.begin(), inputs.end());
+  // Values that nothing reads after a node are released with it.
+  const std::vector<std::vector<ValueId>> released = last_reads(function);
   for (const Node& node : function.nodes()) {
     const Function::CallTypes types = function.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
@@ -63,6 +65,8 @@ std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> 
       if (observer) observer(node, i, results[i]);
       values.push_back(results[i]);
     }
+    for (const ValueId id : released[static_cast<std::size_t>(&node - function.nodes().data())])
+      values[static_cast<std::size_t>(id)] = Tensor();
   }
   std::vector<Tensor> outputs;
   for (const Output& o : function.outputs())

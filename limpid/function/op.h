@@ -220,6 +220,8 @@ struct Op {
   std::string_view name;
   std::string_view formula;  // one line, for the reference page
   std::string_view shapes;   // one line: the shapes of the results from those of the inputs
+  // An element of each result depends on that element of the inputs alone.
+  bool elementwise = false;
   int min_inputs;
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
@@ -233,7 +235,7 @@ struct Op {
   BatchingRule batching;
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel;
-  Cpp cpp = {};  // of a primitive; a composition is emitted as its body
+  Cpp cpp = {};  // of a primitive; a composition is emitted as its body, or as a call of its bits
   Onnx onnx;
   // The error of a primitive in f32 against the exact value of its formula: "exact", "correctly
   // rounded", or a bound in units in the last place (ulp). Empty for a composition.
@@ -250,14 +252,15 @@ constexpr bool is_complete(const Op& op) {
   const GradientRule& g = op.gradient;
   const int gradients = g.rule.given() + g.through_body + !g.none_because.empty();
   const bool body_used = g.through_body || op.batching.through_body;
+  const bool emitted =
+      op.reference.given() ? op.cpp.given() : !op.cpp.given() || op.cpp.call.given();
   const bool one_batching = op.batching.rule.given() != op.batching.through_body;
   for (std::size_t i = 1; i < op.attributes.size(); ++i)
     if (!(op.attributes[i - 1].name < op.attributes[i].name)) return false;
   return !op.name.empty() && !op.formula.empty() && !op.shapes.empty() && op.min_inputs >= 0 &&
          op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && gradients == 1 &&
-         one_batching && (op.body.given() || !body_used) && op.flops.given() &&
-         op.cpp.given() == op.reference.given() && op.accuracy.empty() == op.body.given() &&
-         op.examples.given();
+         one_batching && (op.body.given() || !body_used) && op.flops.given() && emitted &&
+         op.accuracy.empty() == op.body.given() && op.examples.given();
 }
 
 // All ops. Defined in limpid/ops/all_ops.cc.

@@ -11,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/visit_dtype.h"
 #include "limpid/function/builder.h"
 
 namespace limpid {
@@ -49,27 +50,8 @@ std::string values_text(const Tensor& tensor) {
 }
 
 std::string values_text(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return values_text<float>(tensor);
-    case Dtype::kF64:
-      return values_text<double>(tensor);
-    case Dtype::kBf16:
-      return values_text<Bf16>(tensor);
-    case Dtype::kF16:
-      return values_text<F16>(tensor);
-    case Dtype::kI32:
-      return values_text<std::int32_t>(tensor);
-    case Dtype::kI64:
-      return values_text<std::int64_t>(tensor);
-    case Dtype::kI8:
-      return values_text<std::int8_t>(tensor);
-    case Dtype::kU8:
-      return values_text<std::uint8_t>(tensor);
-    case Dtype::kBool:
-      return values_text<bool>(tensor);
-  }
-  return {};
+  return visit(tensor.dtype(),
+               [&]<class T>(std::type_identity<T>) { return values_text<T>(tensor); });
 }
 
 std::string attributes_text(const Attributes& attributes, const TextOptions& options) {
@@ -325,27 +307,18 @@ class Parser {
 
   Tensor tensor() {
     const Type t = type();
-    switch (t.dtype) {
-      case Dtype::kF32:
-        return elements<float>(t, [&] { return real<float>(number_token()); });
-      case Dtype::kF64:
-        return elements<double>(t, [&] { return real<double>(number_token()); });
-      case Dtype::kI32:
-        return elements<std::int32_t>(t, [&] { return integer<std::int32_t>(number_token()); });
-      case Dtype::kI64:
-        return elements<std::int64_t>(t, [&] { return integer<std::int64_t>(number_token()); });
-      case Dtype::kI8:
-        return elements<std::int8_t>(t, [&] { return integer<std::int8_t>(number_token()); });
-      case Dtype::kU8:
-        return elements<std::uint8_t>(t, [&] { return integer<std::uint8_t>(number_token()); });
-      case Dtype::kBool:
-        return elements<bool>(t, [&] { return truth(); });
-      case Dtype::kBf16:
-        return elements<Bf16>(t, [&] { return Bf16{integer<std::uint16_t>(number_token())}; });
-      case Dtype::kF16:
-        return elements<F16>(t, [&] { return F16{integer<std::uint16_t>(number_token())}; });
-    }
-    fail("unknown dtype");
+    return visit(t.dtype, [&]<class T>(std::type_identity<T>) {
+      return elements<T>(t, [&] {
+        if constexpr (std::is_same_v<T, bool>)
+          return truth();
+        else if constexpr (std::is_floating_point_v<T>)
+          return real<T>(number_token());
+        else if constexpr (std::is_integral_v<T>)
+          return integer<T>(number_token());
+        else
+          return T{integer<std::uint16_t>(number_token())};
+      });
+    });
   }
 
   template <class T, class Read>

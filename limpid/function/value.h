@@ -46,7 +46,7 @@ class Value {
  private:
   const detail::TracePlace* place_ = nullptr;
   ValueId id_ = -1;
-  std::uint32_t trace_ = 0;  // the number of the Builder, as its place may be reused
+  std::uint64_t trace_ = 0;  // the number of the Builder, as its place may be reused
 };
 
 // The result of comparing Values: a Value of dtype bool, not a C++ bool.

@@ -4,20 +4,17 @@
 #include <string>
 
 #include "limpid/core/half.h"
+#include "limpid/core/visit_dtype.h"
 #include "limpid/function/builder.h"
 
 namespace limpid {
 namespace {
 
 template <class T, class F>
-Tensor fill_with(const Type& type, const F& draw) {
+Tensor fill(const Type& type, const F& draw) {
   return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = draw(i);
   });
-}
-template <class T, class F>
-Tensor fill(const Type& type, const F& draw) {
-  return fill_with<T>(type, [&](std::size_t i) { return static_cast<T>(draw(i)); });
 }
 
 }  // namespace
@@ -29,27 +26,20 @@ Tensor random_tensor(const Type& type, Key key, double low, double high, std::in
   const auto whole = [&](std::size_t i) {
     return bound <= 0 ? 0 : key.below(static_cast<std::uint64_t>(bound), i);
   };
-  switch (type.dtype) {
-    case Dtype::kF32:
-      return fill<float>(type, real);
-    case Dtype::kF64:
-      return fill<double>(type, real);
-    case Dtype::kI32:
-      return fill<std::int32_t>(type, whole);
-    case Dtype::kI64:
-      return fill<std::int64_t>(type, whole);
-    case Dtype::kI8:
-      return fill<std::int8_t>(type, whole);
-    case Dtype::kU8:
-      return fill<std::uint8_t>(type, whole);
-    case Dtype::kBool:
-      return fill<bool>(type, [&](std::size_t i) { return key.below(2, i) != 0; });
-    case Dtype::kBf16:
-      return fill_with<Bf16>(type, [&](std::size_t i) { return to_bf16(real(i)); });
-    case Dtype::kF16:
-      return fill_with<F16>(type, [&](std::size_t i) { return to_f16(real(i)); });
-  }
-  return Tensor::zeros(type);
+  return visit(type.dtype, [&]<class T>(std::type_identity<T>) {
+    return fill<T>(type, [&](std::size_t i) {
+      if constexpr (std::is_same_v<T, Bf16>)
+        return to_bf16(real(i));
+      else if constexpr (std::is_same_v<T, F16>)
+        return to_f16(real(i));
+      else if constexpr (std::is_same_v<T, bool>)
+        return key.below(2, i) != 0;
+      else if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(real(i));
+      else
+        return static_cast<T>(whole(i));
+    });
+  });
 }
 
 std::vector<Tensor> random_inputs(const Example& example, Key key) {

@@ -12,11 +12,7 @@ namespace limpid {
 namespace {
 
 // Code points of UTF-8 text, an approximation of its width.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
-}
+std::size_t width_of(std::string_view text) { return utf8_length(text); }
 
 std::string line_of(const std::vector<Column>& columns, const std::vector<std::string>& cells,
                     const std::vector<std::size_t>& widths) {

@@ -51,7 +51,7 @@ struct Part {
   std::size_t k;
   float* c;
   std::size_t c_row;
-  bool first;                // c holds nothing yet
+  bool first;                // c holds nothing yet: the total starts at +0
   const float* next;         // what is read after the last term, where b comes from memory
   const std::size_t* terms;  // nullptr: k of every row
 };
@@ -106,7 +106,7 @@ void tile(const Part& part) {
     LIMPID_UNROLL
     for (std::size_t w = 0; w < kWide; ++w) {
       float* const c = part.c + r * part.c_row + w * kLanes;
-      store(part.first ? sum[r][w] : hn::Add(load(c), sum[r][w]), c);
+      store(hn::Add(part.first ? zero() : load(c), sum[r][w]), c);
     }
   }
 }
@@ -140,6 +140,12 @@ constexpr Tiles make_tiles() {
   return tiles;
 }
 constexpr Tiles kTiles = make_tiles();
+
+HWY_INLINE bool are_finite_and_not_zero(const float* x, std::size_t n) {
+  bool all = true;
+  for (std::size_t i = 0; i < n; ++i) all &= std::fabs(x[i]) > 0 && std::fabs(x[i]) < HUGE_VALF;
+  return all;
+}
 
 // Offsets in a thread's scratch, in floats.
 struct Layout {
@@ -251,10 +257,18 @@ class Run {
         return SoftmaxRow{scores, limit(first + r), scores};
       });
     if (a_.seen != nullptr) {
-      for (std::size_t r = rows.begin; r < rows.end; ++r) sum_seen(r, row_of_scores(rows, r));
-    } else {
-      sum_values(rows);
+      const std::uint8_t* const seen = a_.seen;
+      for (std::size_t r = rows.begin; r < rows.end; ++r)
+        sum_seen(r, row_of_scores(rows, r), [&](std::size_t j) { return seen[j] != 0; });
+      return;
     }
+    sum_values(rows);
+    if (a_.added == nullptr) return;
+    // A weight of 0 hides its value, unless that is not finite; and it may change the sign of a 0.
+    for (std::size_t r = rows.begin; r < rows.end; ++r)
+      if (!are_finite_and_not_zero(a_.out + r * a_.value_size, a_.value_size))
+        sum_seen(r, row_of_scores(rows, r),
+                 [&](std::size_t j) { return a_.added[j] != -HUGE_VALF; });
   }
   HWY_INLINE float* row_of_scores(Range rows, std::size_t row) const {
     return scores_ + (row - rows.begin) * layout_.score_row;
@@ -326,7 +340,8 @@ class Run {
     const std::size_t n = limit(row);
     if (a_.added != nullptr) {
       const float* const added = a_.added + mask_row(row);
-      for (std::size_t j = 0; j < n; ++j) scores[j] += added[j];
+      for (std::size_t j = 0; j < n; ++j)
+        scores[j] = added[j] == -HUGE_VALF ? -HUGE_VALF : scores[j] + added[j];
     }
     // A masked key's weight becomes +0, which changes no sum.
     if (a_.seen != nullptr)
@@ -372,10 +387,10 @@ class Run {
                          a_.value_size * sizeof(float));
   }
 
-  // A row whose mask has gaps between its keys.
-  void sum_seen(std::size_t row, const float* weights) const {
-    const std::size_t n = limit(row);
-    const std::uint8_t* const seen = a_.seen + mask_row(row);
+  // A row whose mask has gaps between its keys: `seen` takes a place in the mask.
+  template <class Seen>
+  void sum_seen(std::size_t row, const float* weights, const Seen& seen) const {
+    const std::size_t n = limit(row), place = mask_row(row);
     const float* const values = padded_ ? values_ : a_.v;
     const std::size_t step = padded_ ? layout_.value_row : a_.value_size;
     for (std::size_t e = 0; e < a_.value_size; e += kLanes) {
@@ -383,8 +398,8 @@ class Run {
       for (std::size_t begin = 0; begin < n; begin += kBlock) {
         V sum = zero();
         for (std::size_t j = begin; j < HWY_MIN(begin + kBlock, n); ++j)
-          if (seen[j]) sum = fma(set(weights[j]), load(values + j * step + e), sum);
-        total = begin == 0 ? sum : hn::Add(total, sum);
+          if (seen(place + j)) sum = fma(set(weights[j]), load(values + j * step + e), sum);
+        total = hn::Add(total, sum);
       }
       store_some(total, a_.out + row * a_.value_size + e, HWY_MIN(kLanes, a_.value_size - e));
     }

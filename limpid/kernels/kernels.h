@@ -244,8 +244,8 @@ struct Kernels {
   // (64-byte aligned).
   void (*attention)(const Attention& attention, Range rows, float* scratch);
 
-  // out[c * rows + r] = in[r * columns + c].
-  void (*transpose)(const float* in, std::size_t rows, std::size_t columns, float* out);
+  // out[c * rows + r] = in[r * columns + c], for the columns in `part`.
+  void (*transpose)(const float* in, std::size_t rows, std::size_t columns, Range part, float* out);
 };
 
 // The kernels of an instruction set, which must be among available_isas().

@@ -1,5 +1,7 @@
 // The elementary functions on vectors, with the same steps as limpid/core/arithmetic.cc. All
 // branches are computed, and the right one is selected. Included once for every target.
+#include <cfloat>
+
 #include "limpid/core/coefficients.h"
 #include "limpid/kernels/lanes-inl.h"
 
@@ -315,24 +317,29 @@ HWY_INLINE Many<kCount> ndtr(const Many<kCount>& x) {
 
 // The activations, with the same operations as the bodies in limpid/ops/activation.cc.
 template <std::size_t kCount>
+HWY_INLINE Many<kCount> least_finite(const Many<kCount>& x) {
+  return at_least(x, -FLT_MAX);
+}
+template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu(const Many<kCount>& x) {
-  return x * ndtr(x);
+  return least_finite(x) * ndtr(x);
 }
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> silu(const Many<kCount>& x) {
-  return x / (exp(-x) + 1.0f);
+  return least_finite(x) / (exp(-x) + 1.0f);
 }
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu_tanh(const Many<kCount>& x) {
   const auto cubic = x * x * x * Many<kCount>(static_cast<float>(co::kGeluCubic));
   const auto twice_u = (x + cubic) * Many<kCount>(static_cast<float>(co::kTwiceRootTwoOverPi));
-  return x / (exp(-twice_u) + 1.0f);
+  return least_finite(x) / (exp(-twice_u) + 1.0f);
 }
 
 template <std::size_t kCount>
 HWY_INLINE Many<kCount> gelu_gradient(const Many<kCount>& x, const Many<kCount>& g) {
   const Many<kCount> minus_half(-0.5f), factor(static_cast<float>(co::kOneOverRootTwoPi));
-  return g * (ndtr(x) + x * (exp(x * x * minus_half) * factor));
+  const auto near = at_least(at_most(x, 1000.0f), -1000.0f);
+  return g * (ndtr(x) + near * (exp(near * near * minus_half) * factor));
 }
 
 // For a single vector.

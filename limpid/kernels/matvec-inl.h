@@ -98,8 +98,7 @@ void matvec_by_outputs(const MatVec& p) {
         rows[j] = j < count ? p.w + (first + j) * p.w_row + i : kZeros;
       const float* const x = p.x + i * p.x_step;
       add_terms<true>(rows, &x, p.x_step, HWY_MIN(kBlock, p.k - i), sums);
-      // The first term is not added to +0: underflowing products may have given -0.
-      for (std::size_t j = 0; j < kSums; ++j) totals[j] = i == 0 ? sums[j] : totals[j] + sums[j];
+      for (std::size_t j = 0; j < kSums; ++j) totals[j] += sums[j];
     }
     for (std::size_t j = 0; j < count; ++j) finish_output(p, first + j, totals[j]);
   }
@@ -122,7 +121,7 @@ void matvec_by_blocks(const MatVec& p) {
       }
       const std::size_t length = whole == 0 ? p.k - i : kBlock;
       add_terms<false>(rows, factors, 1, length, sums);
-      for (std::size_t j = 0; j < blocks; ++j) total = i + j == 0 ? sums[j] : total + sums[j];
+      for (std::size_t j = 0; j < blocks; ++j) total += sums[j];
       i += blocks * length;
     }
     finish_output(p, output, total);

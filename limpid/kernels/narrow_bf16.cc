@@ -93,7 +93,7 @@ struct Format {
         LIMPID_UNROLL
         for (std::size_t w = 0; w < kWide; ++w) {
           float* const total = totals + r * kWidth + w * kLanes;
-          store(begin == 0 ? sum[r][w] : hn::Add(load(total), sum[r][w]), total);
+          store(hn::Add(begin == 0 ? zero() : load(total), sum[r][w]), total);
         }
       }
       begin = end;

@@ -11,47 +11,75 @@
 HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
-// The sums of term(r, x) over the elements x of kRows rows. Several rows at once hide the latency
-// of the additions.
-template <std::size_t kRows, class Term>
-HWY_INLINE void sum_terms(const float* in, std::size_t n, const Term& term, V (&sums)[kRows]) {
-  Partials partials[kRows];
-  LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) partials[r] = Partials(0.0f);
-  std::size_t i = 0;
-  for (; i + kPartials <= n; i += kPartials) {
-    LIMPID_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const Partials x = load_partials(in + r * n + i);
-      LIMPID_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v)
-        partials[r].v[v] = hn::Add(partials[r].v[v], term(r, x.v[v]));
-    }
-  }
-  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
-    LIMPID_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const V t = term(r, load_some(in + r * n + i + j, lanes));
-      partials[r].v[v] =
-          hn::Add(partials[r].v[v], lanes == kLanes ? t : first_lanes(t, lanes, zero()));
-    }
-  });
-  LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) sums[r] = sum_of(partials[r]);
+// Sums over rows of n elements, from `in` on: term(r, i, lanes) gives kTerms terms of the elements
+// from i on of row r, of kRows; sums[r * kTerms + t] is the sum of the terms t. Several sums at
+// once hide the latency of the additions.
+template <std::size_t kRows, std::size_t kTerms, class Term>
+HWY_INLINE void sum_terms(std::size_t n, const Term& term, V (&sums)[kRows * kTerms]) {
+  sum_blocks(
+      n, kRowBlock,
+      [&term](std::size_t i, std::size_t end, V(&totals)[kRows * kTerms]) HWY_ATTR {
+        Partials partials[kRows * kTerms];
+        LIMPID_UNROLL
+        for (std::size_t s = 0; s < kRows * kTerms; ++s) partials[s] = Partials(0.0f);
+        const auto add = [&](std::size_t v, std::size_t at, std::size_t lanes) HWY_ATTR {
+          LIMPID_UNROLL
+          for (std::size_t r = 0; r < kRows; ++r) {
+            const Many<kTerms> terms = term(r, at, lanes);
+            LIMPID_UNROLL
+            for (std::size_t t = 0; t < kTerms; ++t) {
+              V& sum = partials[r * kTerms + t].v[v];
+              const V x = terms.v[t];
+              sum = hn::Add(sum, lanes == kLanes ? x : first_lanes(x, lanes, zero()));
+            }
+          }
+        };
+        for (; i + kPartials <= end; i += kPartials) {
+          LIMPID_UNROLL
+          for (std::size_t v = 0; v < kVectors; ++v) add(v, i + v * kLanes, kLanes);
+        }
+        for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
+                                      HWY_ATTR { add(v, i + j, lanes); });
+        LIMPID_UNROLL
+        for (std::size_t s = 0; s < kRows * kTerms; ++s) totals[s] = sum_of(partials[s]);
+      },
+      sums);
 }
 
-// 1 / root of (sum / n + eps), in every lane.
-HWY_INLINE V inverse_root(V sum, V n, float eps) {
-  return hn::Div(set(1.0f), hn::Sqrt(hn::Add(hn::Div(sum, n), set(eps))));
+// What is subtracted from the elements of a row, and what they are multiplied by then. The second
+// number is the mean of what the first one leaves: without rounding it would be 0.
+struct Moments {
+  V mean, rest, scale;
+
+  HWY_INLINE V normalised(V x) const { return hn::Mul(centred(x), scale); }
+  HWY_INLINE V centred(V x) const { return hn::Sub(hn::Sub(x, mean), rest); }
+};
+
+// The unit of a row's elements: 1, unless squares are infinite or all 0.
+struct One {
+  HWY_INLINE V of(V x) const { return x; }
+};
+struct Unit {
+  float unit;
+  HWY_INLINE V of(V x) const { return hn::Mul(x, set(unit)); }
+};
+
+// Whether a scale in the unit 1 is one, and the unit to use if it is not.
+HWY_INLINE bool is_usual(V scale) {
+  const float s = hn::GetLane(scale);
+  return s > 0 && s < HUGE_VALF;
+}
+HWY_INLINE Unit unit_for(V scale) {
+  return {hn::GetLane(scale) == HUGE_VALF ? 1 / co::kNormUnit : co::kNormUnit};
 }
 
-// out[i] = ((in[i] - mean) * scale) * gamma[i] + beta[i], where a missing gamma or beta is left
-// out.
-template <bool kGamma, bool kBeta>
-HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const float* gamma,
-                          const float* beta, const Results& results, float* out) {
+// out[i] = the normalised in[i] * gamma[i] + beta[i], where a missing gamma or beta is left out.
+template <bool kGamma, bool kBeta, class InUnit>
+HWY_INLINE void scale_row(const float* in, std::size_t n, const Moments& moments,
+                          const float* gamma, const float* beta, const Results& results,
+                          const InUnit& unit, float* out) {
   const auto scaled = [&](std::size_t i, std::size_t lanes) HWY_ATTR {
-    V y = hn::Mul(hn::Sub(load_some(in + i, lanes), mean), scale);
+    V y = moments.normalised(unit.of(load_some(in + i, lanes)));
     if constexpr (kGamma) y = hn::Mul(y, load_some(gamma + i, lanes));
     if constexpr (kBeta) y = hn::Add(y, load_some(beta + i, lanes));
     return y;
@@ -62,49 +90,86 @@ HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const
   if (i < n) store_n(scaled(i, n - i), out + i, n - i);
 }
 
-HWY_INLINE void scale_row(const float* in, std::size_t n, V mean, V scale, const float* gamma,
-                          const float* beta, const Results& results, float* out) {
+template <class InUnit>
+HWY_INLINE void scale_row(const float* in, std::size_t n, const Moments& moments,
+                          const float* gamma, const float* beta, const Results& results,
+                          const InUnit& unit, float* out) {
   if (gamma && beta)
-    scale_row<true, true>(in, n, mean, scale, gamma, beta, results, out);
+    scale_row<true, true>(in, n, moments, gamma, beta, results, unit, out);
   else if (gamma)
-    scale_row<true, false>(in, n, mean, scale, gamma, beta, results, out);
+    scale_row<true, false>(in, n, moments, gamma, beta, results, unit, out);
   else
-    scale_row<false, false>(in, n, mean, scale, gamma, beta, results, out);
+    scale_row<false, false>(in, n, moments, gamma, beta, results, unit, out);
 }
 
-// The mean of each row, +0 without kCentered, and one over the root of the mean square about it.
-template <bool kCentered, std::size_t kRows>
-HWY_INLINE void mean_and_scale(const float* in, std::size_t columns, float eps, V (&mean)[kRows],
-                               V (&scale)[kRows]) {
+// Of kRows rows. Without kCentered the means are +0: subtracting +0 changes no number.
+template <bool kCentered, std::size_t kRows, class InUnit>
+HWY_INLINE void find_moments(const float* in, std::size_t columns, float eps, const InUnit& unit,
+                             Moments (&moments)[kRows]) {
   const V n = set(static_cast<float>(columns));
-  if constexpr (kCentered)
-    sum_terms(
-        in, columns, [](std::size_t, V x) HWY_ATTR { return x; }, mean);
+  const auto read = [&, in](std::size_t r, std::size_t i, std::size_t lanes)
+                        HWY_ATTR { return unit.of(load_some(in + r * columns + i, lanes)); };
+  V mean[kRows];
   LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) mean[r] = kCentered ? hn::Div(mean[r], n) : zero();
-  sum_terms(
-      in, columns,
-      [&mean](std::size_t r, V x) HWY_ATTR {
-        // Subtracting +0 changes no number.
-        const V c = hn::Sub(x, mean[r]);
-        return hn::Mul(c, c);
+  for (std::size_t r = 0; r < kRows; ++r) mean[r] = zero();
+  if constexpr (kCentered) {
+    sum_terms<kRows, 1>(
+        columns,
+        [&read](std::size_t r, std::size_t i, std::size_t lanes)
+            HWY_ATTR { return Many<1>(read(r, i, lanes)); },
+        mean);
+    LIMPID_UNROLL
+    for (std::size_t r = 0; r < kRows; ++r) mean[r] = hn::Div(mean[r], n);
+  }
+  constexpr std::size_t kTerms = kCentered ? 2 : 1;
+  V sums[kRows * kTerms];
+  sum_terms<kRows, kTerms>(
+      columns,
+      [&](std::size_t r, std::size_t i, std::size_t lanes) HWY_ATTR {
+        const V c = hn::Sub(read(r, i, lanes), mean[r]);
+        Many<kTerms> terms;
+        terms.v[0] = hn::Mul(c, c);
+        if constexpr (kCentered) terms.v[1] = c;
+        return terms;
       },
-      scale);
+      sums);
   LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) scale[r] = inverse_root(scale[r], n, eps);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    V square = hn::Div(sums[r * kTerms], n), rest = zero();
+    if constexpr (kCentered) {
+      rest = hn::Div(sums[r * kTerms + 1], n);
+      square = hn::Sub(square, minimum(hn::Mul(rest, rest), square));
+    }
+    moments[r] = {mean[r], rest, hn::Div(set(1.0f), hn::Sqrt(hn::Add(square, set(eps))))};
+  }
+}
+
+template <bool kCentered>
+HWY_NOINLINE void unusual_norm_row(Unit unit, const float* in, std::size_t columns, float eps,
+                                   const float* gamma, const float* beta, const Results& results,
+                                   float* out) {
+  Moments moments[1];
+  find_moments<kCentered>(in, columns, eps * unit.unit * unit.unit, unit, moments);
+  scale_row(in, columns, moments[0], gamma, beta, results, unit, out);
 }
 
 template <bool kCentered, std::size_t kRows>
 HWY_INLINE void norm_rows(const float* in, std::size_t columns, float eps, const float* gamma,
                           const float* beta, const Results& results, float* out) {
-  V mean[kRows], scale[kRows];
-  mean_and_scale<kCentered>(in, columns, eps, mean, scale);
-  for (std::size_t r = 0; r < kRows; ++r)
-    scale_row(in + r * columns, columns, mean[r], scale[r], gamma, beta, results,
-              out + r * columns);
+  Moments moments[kRows];
+  find_moments<kCentered>(in, columns, eps, One(), moments);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const float* const from = in + r * columns;
+    if (HWY_LIKELY(is_usual(moments[r].scale)))
+      scale_row(from, columns, moments[r], gamma, beta, results, One(), out + r * columns);
+    else
+      unusual_norm_row<kCentered>(unit_for(moments[r].scale), from, columns, eps, gamma, beta,
+                                  results, out + r * columns);
+  }
 }
 
-constexpr std::size_t kNormRows = 4;
+// As many rows as the registers have room for sums of.
+constexpr std::size_t kNormRows = kVectors == 1 ? 4 : 2;
 
 template <bool kCentered>
 HWY_INLINE void norm(const float* in, std::size_t rows, std::size_t columns, float eps,
@@ -131,46 +196,61 @@ void rms_norm(const float* in, std::size_t rows, std::size_t columns, float eps,
 // ((d[i] - h[i] * mean of d h) - mean of d) * scale for one row, with h the normalised x and d = g
 // * gamma; and gh[i] = g[i] * h[i]. Without kCentered the means are +0, and subtracting +0 changes
 // no number.
-template <bool kCentered, bool kGamma>
-HWY_INLINE void gradient_row(const float* x, const float* g, std::size_t columns, float eps,
-                             const float* gamma, float* dx, float* gh) {
-  V means[1], scales[1];
-  mean_and_scale<kCentered>(x, columns, eps, means, scales);
-  const V n = set(static_cast<float>(columns)), mean = means[0], scale = scales[0];
-  const auto h_and_d = [&](std::size_t i, std::size_t lanes, V& h, V& d) HWY_ATTR {
-    h = hn::Mul(hn::Sub(load_some(x + i, lanes), mean), scale);
-    d = load_some(g + i, lanes);
-    if constexpr (kGamma) {
-      store_some(hn::Mul(d, h), gh + i, lanes);
-      d = hn::Mul(d, load_some(gamma + i, lanes));
-    }
-  };
-  Partials sum_d(0.0f), sum_dh(0.0f);
-  const auto add = [&](std::size_t v, std::size_t i, std::size_t lanes) HWY_ATTR {
-    V h, d;
-    h_and_d(i, lanes, h, d);
-    const V dh = hn::Mul(d, h);
-    sum_dh.v[v] = hn::Add(sum_dh.v[v], lanes == kLanes ? dh : first_lanes(dh, lanes, zero()));
-    if constexpr (kCentered) sum_d.v[v] = hn::Add(sum_d.v[v], d);
-  };
-  std::size_t i = 0;
-  for (; i + kPartials <= columns; i += kPartials) {
-    LIMPID_UNROLL
-    for (std::size_t v = 0; v < kVectors; ++v) add(v, i + v * kLanes, kLanes);
-  }
-  for_each_of_last(columns - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
-                                    HWY_ATTR { add(v, i + j, lanes); });
-  const V mean_dh = hn::Div(sum_of(sum_dh), n);
-  const V mean_d = kCentered ? hn::Div(sum_of(sum_d), n) : zero();
+template <bool kCentered, bool kGamma, class InUnit>
+HWY_INLINE void gradient_row_in(const InUnit& unit, const Moments& moments, const float* x,
+                                const float* g, std::size_t columns, const float* gamma, float* dx,
+                                float* gh) {
+  const V n = set(static_cast<float>(columns));
+  constexpr std::size_t kTerms = kCentered ? 2 : 1;
+  V sums[kTerms];
+  sum_terms<1, kTerms>(
+      columns,
+      [&](std::size_t, std::size_t i, std::size_t lanes) HWY_ATTR {
+        const V h = moments.normalised(unit.of(load_some(x + i, lanes)));
+        V d = load_some(g + i, lanes);
+        if constexpr (kGamma) {
+          store_some(hn::Mul(d, h), gh + i, lanes);
+          d = hn::Mul(d, load_some(gamma + i, lanes));
+        }
+        Many<kTerms> terms;
+        terms.v[0] = hn::Mul(d, h);
+        if constexpr (kCentered) terms.v[1] = d;
+        return terms;
+      },
+      sums);
+  const V mean_dh = hn::Div(sums[0], n);
+  const V mean_d = kCentered ? hn::Div(sums[kTerms - 1], n) : zero();
   const auto finish = [&](std::size_t at, std::size_t lanes) HWY_ATTR {
-    const V h = hn::Mul(hn::Sub(load_some(x + at, lanes), mean), scale);
+    const V h = moments.normalised(unit.of(load_some(x + at, lanes)));
     V d = load_some(g + at, lanes);
     if constexpr (kGamma) d = hn::Mul(d, load_some(gamma + at, lanes));
     const V left = hn::Sub(hn::Sub(d, hn::Mul(h, mean_dh)), mean_d);
-    store_some(hn::Mul(left, scale), dx + at, lanes);
+    store_some(unit.of(hn::Mul(left, moments.scale)), dx + at, lanes);
   };
-  for (i = 0; i + kLanes <= columns; i += kLanes) finish(i, kLanes);
+  std::size_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) finish(i, kLanes);
   if (i < columns) finish(i, columns - i);
+}
+
+template <bool kCentered, bool kGamma>
+HWY_NOINLINE void unusual_gradient_row(Unit unit, const float* x, const float* g,
+                                       std::size_t columns, float eps, const float* gamma,
+                                       float* dx, float* gh) {
+  Moments moments[1];
+  find_moments<kCentered>(x, columns, eps * unit.unit * unit.unit, unit, moments);
+  gradient_row_in<kCentered, kGamma>(unit, moments[0], x, g, columns, gamma, dx, gh);
+}
+
+template <bool kCentered, bool kGamma>
+HWY_INLINE void gradient_row(const float* x, const float* g, std::size_t columns, float eps,
+                             const float* gamma, float* dx, float* gh) {
+  Moments moments[1];
+  find_moments<kCentered>(x, columns, eps, One(), moments);
+  if (HWY_LIKELY(is_usual(moments[0].scale)))
+    gradient_row_in<kCentered, kGamma>(One(), moments[0], x, g, columns, gamma, dx, gh);
+  else
+    unusual_gradient_row<kCentered, kGamma>(unit_for(moments[0].scale), x, g, columns, eps, gamma,
+                                            dx, gh);
 }
 
 template <bool kCentered>

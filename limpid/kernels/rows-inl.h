@@ -15,6 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
 using arithmetic::kPartials;
+using arithmetic::kRowBlock;
 
 // Vectors of the partial sums of a row: partial i is lane i mod kLanes of vector i / kLanes.
 constexpr std::size_t kVectors = kPartials / kLanes;
@@ -86,14 +87,64 @@ HWY_INLINE V sum_of(const Partials& p) {
   return fold(p, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
 }
 
+// Totals of several sums, added as a tree while they come in order (arithmetic::Tree).
+template <std::size_t kCount>
+class TreeOf {
+ public:
+  HWY_INLINE void add(const V (&total)[kCount]) {
+    LIMPID_UNROLL
+    for (std::size_t c = 0; c < kCount; ++c) waiting_[depth_][c] = total[c];
+    for (std::size_t left = count_++; left % 2 == 1; left /= 2) join();
+    ++depth_;
+  }
+  // Requires that there was a total.
+  HWY_INLINE void sum(V (&total)[kCount]) {
+    for (--depth_; depth_ > 0;) join();
+    LIMPID_UNROLL
+    for (std::size_t c = 0; c < kCount; ++c) total[c] = waiting_[0][c];
+  }
+
+ private:
+  // Adds the last one to the one before it.
+  HWY_INLINE void join() {
+    --depth_;
+    LIMPID_UNROLL
+    for (std::size_t c = 0; c < kCount; ++c)
+      waiting_[depth_][c] = hn::Add(waiting_[depth_][c], waiting_[depth_ + 1][c]);
+  }
+
+  V waiting_[64][kCount];
+  std::size_t depth_ = 0;
+  std::size_t count_ = 0;
+};
+
+// Blocks of `size` elements of [0, n): block(begin, end, totals) computes the totals of one; their
+// sums as a tree are the result.
+template <std::size_t kCount, class Block>
+HWY_INLINE void sum_blocks(std::size_t n, std::size_t size, const Block& block, V (&sums)[kCount]) {
+  if (n <= size) return block(std::size_t{0}, n, sums);
+  TreeOf<kCount> tree;
+  for (std::size_t begin = 0; begin < n; begin += size) {
+    block(begin, HWY_MIN(begin + size, n), sums);
+    tree.add(sums);
+  }
+  tree.sum(sums);
+}
+
 HWY_INLINE V sum_row(const float* in, std::size_t n) {
-  Partials sum(0.0f);
-  std::size_t i = 0;
-  for (; i + kPartials <= n; i += kPartials) sum = sum + load_partials(in + i);
-  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
-    sum.v[v] = hn::Add(sum.v[v], load_some(in + i + j, lanes));
-  });
-  return sum_of(sum);
+  V total[1];
+  sum_blocks(
+      n, kRowBlock,
+      [in](std::size_t i, std::size_t end, V(&block)[1]) HWY_ATTR {
+        Partials sum(0.0f);
+        for (; i + kPartials <= end; i += kPartials) sum = sum + load_partials(in + i);
+        for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+          sum.v[v] = hn::Add(sum.v[v], load_some(in + i + j, lanes));
+        });
+        block[0] = sum_of(sum);
+      },
+      total);
+  return total[0];
 }
 
 struct Highest {
@@ -135,19 +186,25 @@ HWY_INLINE void map_row(const float* in, std::size_t n, float* out, const F& f) 
 template <bool kStores>
 HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* out) {
   const Partials m(highest);
-  Partials sum(0.0f);
-  std::size_t i = 0;
-  for (; i + kPartials <= n; i += kPartials) {
-    const Partials e = exp(load_partials(in + i) - m);
-    if constexpr (kStores) store_partials(e, out + i);
-    sum = sum + e;
-  }
-  for_each_of_last(n - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
-    const V e = exp(hn::Sub(load_some(in + i + j, lanes), highest));
-    if constexpr (kStores) store_some(e, out + i + j, lanes);
-    sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
-  });
-  return sum_of(sum);
+  V total[1];
+  sum_blocks(
+      n, kRowBlock,
+      [&](std::size_t i, std::size_t end, V(&block)[1]) HWY_ATTR {
+        Partials sum(0.0f);
+        for (; i + kPartials <= end; i += kPartials) {
+          const Partials e = exp(load_partials(in + i) - m);
+          if constexpr (kStores) store_partials(e, out + i);
+          sum = sum + e;
+        }
+        for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+          const V e = exp(hn::Sub(load_some(in + i + j, lanes), highest));
+          if constexpr (kStores) store_some(e, out + i + j, lanes);
+          sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
+        });
+        block[0] = sum_of(sum);
+      },
+      total);
+  return total[0];
 }
 
 // The maximum for softmax: the sign of a zero does not matter, and neither does the maximum of a

@@ -76,21 +76,17 @@ struct SumColumns {
   template <std::size_t kWidth>
   static HWY_INLINE void reduce(const Stripe<kWidth>& stripe, float* out) {
     V total[kWidth];
-    LIMPID_UNROLL
-    for (std::size_t v = 0; v < kWidth; ++v) total[v] = zero();
-    for (std::size_t begin = 0; begin < stripe.rows; begin += kBlock) {
-      const std::size_t end = HWY_MIN(begin + kBlock, stripe.rows);
-      V sum[kWidth];
-      LIMPID_UNROLL
-      for (std::size_t v = 0; v < kWidth; ++v) sum[v] = zero();
-      for (std::size_t row = begin; row < end; ++row) {
-        LIMPID_UNROLL
-        for (std::size_t v = 0; v < kWidth; ++v) sum[v] = hn::Add(sum[v], stripe.get(row, v));
-      }
-      // A block never sums to -0, so adding the first to +0 changes nothing.
-      LIMPID_UNROLL
-      for (std::size_t v = 0; v < kWidth; ++v) total[v] = hn::Add(total[v], sum[v]);
-    }
+    sum_blocks(
+        stripe.rows, kBlock,
+        [&stripe](std::size_t row, std::size_t end, V(&sum)[kWidth]) HWY_ATTR {
+          LIMPID_UNROLL
+          for (std::size_t v = 0; v < kWidth; ++v) sum[v] = zero();
+          for (; row < end; ++row) {
+            LIMPID_UNROLL
+            for (std::size_t v = 0; v < kWidth; ++v) sum[v] = hn::Add(sum[v], stripe.get(row, v));
+          }
+        },
+        total);
     LIMPID_UNROLL
     for (std::size_t v = 0; v < kWidth; ++v) stripe.put(total[v], v, out);
   }
@@ -125,10 +121,10 @@ void reduce_columns(const float* in, std::size_t rows, std::size_t columns, Rang
 // One block of columns at a time, so that a cache line of `out` is filled while it is in the cache.
 constexpr std::size_t kTransposeColumns = 32;
 
-void transpose(const float* in, std::size_t rows, std::size_t columns, float* out) {
+void transpose(const float* in, std::size_t rows, std::size_t columns, Range part, float* out) {
   const float* pointers[kLanes];
-  for (std::size_t c = 0; c < columns; c += kTransposeColumns) {
-    const std::size_t width = HWY_MIN(kTransposeColumns, columns - c);
+  for (std::size_t c = part.begin; c < part.end; c += kTransposeColumns) {
+    const std::size_t width = HWY_MIN(kTransposeColumns, part.end - c);
     std::size_t r = 0;
     for (; r + kLanes <= rows; r += kLanes) {
       for (std::size_t i = 0; i < kLanes; ++i) pointers[i] = in + (r + i) * columns + c;

@@ -33,12 +33,12 @@ struct Part {
   const float* bias;       // at the first column, or nullptr
   const float* ahead;      // memory to prefetch for a later call
   std::size_t ahead_step;  // up to kMostAhead; 0: nothing to prefetch
-  bool first;              // c is not initialised yet
+  bool first;              // c is not initialised yet: the total starts at +0
   bool relu;
 };
 
 HWY_INLINE V finish(V sum, V before, V bias, const Part& part) {
-  if (!part.first) sum = hn::Add(before, sum);
+  sum = hn::Add(before, sum);
   if (part.bias != nullptr) sum = hn::Add(sum, bias);
   return part.relu ? relu(sum) : sum;
 }

@@ -65,9 +65,12 @@ void row_tile(const MatmulRow& row, std::size_t column, const float* a, const fl
     const std::size_t j = w * kLanes;
     // Only the last vector of a tile may be partial.
     const bool whole = w + 1 < kWide || j + kLanes <= left;
-    V y = total[w];
+    // The total starts at +0, so it is never -0. Adding +0 to the bias has the same effect, and no
+    // result waits for it.
+    V start = zero();
     if (bias != nullptr)
-      y = hn::Add(y, whole ? load(bias + column + j) : load_n(bias + column + j, left - j));
+      start = hn::Add(start, whole ? load(bias + column + j) : load_n(bias + column + j, left - j));
+    V y = hn::Add(total[w], start);
     if (row.relu) y = relu(y);
     if (whole || row.padded)
       store(y, c + column + j);

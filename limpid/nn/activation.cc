@@ -1,5 +1,6 @@
 #include "limpid/nn/activation.h"
 
+#include "limpid/core/enum_names.h"
 #include "limpid/core/error.h"
 
 namespace limpid::nn {
@@ -7,7 +8,7 @@ namespace limpid::nn {
 const Activation& activation_from_name(std::string_view name) {
   for (const Activation& a : activations())
     if (a.name == name) return a;
-  throw_missing(name, activation_names());
+  refuse_name("activation", activation_names(), name);
 }
 
 const Activation& activation_of(Value (*apply)(Value)) {

@@ -16,6 +16,7 @@ using limpid::Activation, limpid::kFlat;
 const Activation& activation_from_name(std::string_view name);
 // The table entry of a function. Throws kNotFound if it has none.
 const Activation& activation_of(Value (*apply)(Value));
+// The names in the table.
 std::vector<std::string> activation_names();
 
 }  // namespace limpid::nn

@@ -14,17 +14,6 @@
 namespace limpid::nn {
 namespace {
 
-constexpr std::string_view kNorms[] = {"layer", "rms"};
-constexpr std::string_view kFeedForwards[] = {"gelu", "gelu_tanh", "swiglu"};
-constexpr std::string_view kPositions[] = {"learned", "rotary"};
-
-template <class Choice, std::size_t count>
-Choice choice_from_name(const std::string_view (&names)[count], std::string_view name) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (names[i] == name) return static_cast<Choice>(i);
-  throw_missing(name, {std::begin(names), std::end(names)});
-}
-
 constexpr const char* kTokens = "embed_tokens";
 constexpr const char* kPositionTable = "embed_positions";
 constexpr const char* kHead = "lm_head";
@@ -231,26 +220,6 @@ Gpt llama_shaped() {
           .tied = false};
 }
 
-std::vector<std::string> gpt_norm_names() { return {std::begin(kNorms), std::end(kNorms)}; }
-std::vector<std::string> gpt_feed_forward_names() {
-  return {std::begin(kFeedForwards), std::end(kFeedForwards)};
-}
-std::vector<std::string> gpt_position_names() {
-  return {std::begin(kPositions), std::end(kPositions)};
-}
-std::string_view name(GptNorm norm) { return kNorms[static_cast<std::size_t>(norm)]; }
-std::string_view name(GptFeedForward f) { return kFeedForwards[static_cast<std::size_t>(f)]; }
-std::string_view name(GptPositions p) { return kPositions[static_cast<std::size_t>(p)]; }
-GptNorm gpt_norm_from_name(std::string_view name) {
-  return choice_from_name<GptNorm>(kNorms, name);
-}
-GptFeedForward gpt_feed_forward_from_name(std::string_view name) {
-  return choice_from_name<GptFeedForward>(kFeedForwards, name);
-}
-GptPositions gpt_positions_from_name(std::string_view name) {
-  return choice_from_name<GptPositions>(kPositions, name);
-}
-
 // ---- the net
 
 std::int64_t Gpt::hidden_width() const {
@@ -455,10 +424,10 @@ Gpt Gpt::from_config(std::string_view text) {
                   .heads = config.at("heads").as_integer(),
                   .kv_heads = config.at("kv_heads").as_integer(),
                   .hidden = config.at("hidden").as_integer(),
-                  .norm = gpt_norm_from_name(config.at("norm").as_string()),
+                  .norm = from_name<GptNorm>(config.at("norm").as_string()),
                   .norm_eps = config.at("norm_eps").as_number(),
-                  .feed_forward = gpt_feed_forward_from_name(config.at("feed_forward").as_string()),
-                  .positions = gpt_positions_from_name(config.at("positions").as_string()),
+                  .feed_forward = from_name<GptFeedForward>(config.at("feed_forward").as_string()),
+                  .positions = from_name<GptPositions>(config.at("positions").as_string()),
                   .rotary_base = config.at("rotary_base").as_number(),
                   .rotary_scaling = rotary_scaling_of(config),
                   .bias = config.at("bias").as_bool(),

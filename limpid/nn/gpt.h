@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/function/function.h"
 #include "limpid/nn/linear.h"
 #include "limpid/nn/rotary.h"
@@ -16,10 +17,16 @@ namespace limpid::nn {
 
 // Normalisation in the blocks: "layer", "rms".
 enum class GptNorm : std::uint8_t { kLayer, kRms };
+constexpr EnumNames<2> enum_names(GptNorm) { return {"norm", {"layer", "rms"}}; }
 // Feed-forward networks: "gelu", "gelu_tanh", "swiglu".
 enum class GptFeedForward : std::uint8_t { kGelu, kGeluTanh, kSwiglu };
+constexpr EnumNames<3> enum_names(GptFeedForward) {
+  return {"feed-forward layer", {"gelu", "gelu_tanh", "swiglu"}};
+}
 // Position encoding: "learned", "rotary".
 enum class GptPositions : std::uint8_t { kLearned, kRotary };
+constexpr EnumNames<2> enum_names(GptPositions) { return {"positions", {"learned", "rotary"}}; }
+using limpid::name;
 
 // The hyper-parameters.
 struct Gpt {
@@ -108,17 +115,5 @@ struct Gpt {
 // The choices of GPT-2 and of Llama. All sizes are those of a default Gpt; set your own.
 Gpt gpt2_shaped();   // layer norm, GELU (tanh), learned positions, biases, tied
 Gpt llama_shaped();  // RMS norm, SwiGLU, rotary positions, no biases, not tied
-
-// The names of all choices, and the name of one.
-std::vector<std::string> gpt_norm_names();
-std::vector<std::string> gpt_feed_forward_names();
-std::vector<std::string> gpt_position_names();
-std::string_view name(GptNorm norm);
-std::string_view name(GptFeedForward feed_forward);
-std::string_view name(GptPositions positions);
-// These throw kNotFound; the message lists the names that exist.
-GptNorm gpt_norm_from_name(std::string_view name);
-GptFeedForward gpt_feed_forward_from_name(std::string_view name);
-GptPositions gpt_positions_from_name(std::string_view name);
 
 }  // namespace limpid::nn

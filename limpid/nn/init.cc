@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "limpid/compile/executable.h"
+#include "limpid/core/enum_names.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/params.h"
@@ -162,7 +163,7 @@ constexpr NamedInit kInits[] = {
 Init init_from_name(std::string_view name, double gain) {
   for (const NamedInit& i : kInits)
     if (i.name == name) return i.make(gain);
-  throw_missing(name, init_names());
+  refuse_name("init", init_names(), name);
 }
 
 std::vector<std::string> init_names() {

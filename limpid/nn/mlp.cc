@@ -12,8 +12,6 @@
 namespace limpid::nn {
 namespace {
 
-constexpr std::string_view kNormNames[] = {"none", "layer", "rms", "batch"};
-
 std::string layer_name(std::size_t i) { return fmt::format("layers.{}", i); }
 std::string norm_name(std::size_t i) { return fmt::format("norms.{}", i); }
 
@@ -57,14 +55,6 @@ Value apply(const Mlp& net, const Args& params, Value x, const std::optional<Val
 }
 
 }  // namespace
-
-std::vector<std::string> mlp_norm_names() { return {std::begin(kNormNames), std::end(kNormNames)}; }
-std::string_view name(MlpNorm norm) { return kNormNames[static_cast<std::size_t>(norm)]; }
-MlpNorm mlp_norm_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kNormNames); ++i)
-    if (kNormNames[i] == name) return static_cast<MlpNorm>(i);
-  throw_missing(name, mlp_norm_names());
-}
 
 std::vector<Linear> Mlp::layers() const {
   if (sizes.size() < 2)
@@ -169,7 +159,7 @@ Mlp detail::mlp_of(const JsonView& config) {
   const std::optional<JsonView> norm = config.find("norm");
   Mlp net{std::move(sizes), activation_from_name(config.at("activation").as_string()),
           config.at("dropout").as_number(), config.at("init").as_string(),
-          mlp_norm_from_name(norm ? norm->as_string() : "none")};
+          from_name<MlpNorm>(norm ? norm->as_string() : "none")};
   net.layers();
   return net;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/function/function.h"
 #include "limpid/nn/activation.h"
 #include "limpid/nn/linear.h"
@@ -16,11 +17,9 @@ namespace limpid::nn {
 // Normalisation of a hidden layer.
 enum class MlpNorm : std::uint8_t { kNone, kLayer, kRms, kBatch };
 
-// "none", "layer", "rms", "batch".
-std::vector<std::string> mlp_norm_names();
-std::string_view name(MlpNorm norm);
-// Throws kNotFound; the message lists the names that exist.
-MlpNorm mlp_norm_from_name(std::string_view name);
+// Its names (core/enum_names.h).
+constexpr EnumNames<4> enum_names(MlpNorm) { return {"norm", {"none", "layer", "rms", "batch"}}; }
+using limpid::name;
 
 struct Mlp {
   std::vector<std::int64_t> sizes;  // input features, hidden sizes, output features

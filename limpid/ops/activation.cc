@@ -47,6 +47,14 @@ Values prelu_body(std::span<const Value> in, const Attributes&) {
   return {select(positive(in[0]), in[0], in[1] * in[0])};
 }
 
+// Not through the body: 0 times an infinite x would be NaN.
+Values prelu_gradient(const GradientCall& c) {
+  const Value &x = c.inputs[0], &g = c.cotangents[0];
+  const Value zero = zero_like(x), linear = positive(x);
+  const Value slopes_own = select(linear, zero, g);
+  return {select(linear, g, g * c.inputs[1]), slopes_own * select(linear, zero, x)};
+}
+
 // ---- exponential
 
 // x is clamped first: select would discard the exponential of a large x, but its derivative, inf
@@ -88,19 +96,30 @@ Values selu_gradient(const GradientCall& c) {
 
 // ---- smooth
 
-Values gelu_body(std::span<const Value> in, const Attributes&) { return {in[0] * ndtr(in[0])}; }
+// The least finite number in place of -infinity: times a factor that vanishes it is 0, not NaN.
+Value least_finite(const Value& x) {
+  return maximum(x,
+                 number_like(x, x.dtype() == Dtype::kF32 ? std::numeric_limits<float>::lowest()
+                                                         : std::numeric_limits<double>::lowest()));
+}
+// For a factor that is 0 beyond these bounds, whatever the dtype.
+Value clamped(const Value& x) { return clamp(x, -1000, 1000); }
+
+Values gelu_body(std::span<const Value> in, const Attributes&) {
+  return {least_finite(in[0]) * ndtr(in[0])};
+}
 
 Values gelu_gradient_rule(const GradientCall& c) {
   return {call1(op::gelu_gradient, {c.inputs[0], c.cotangents[0]})};
 }
 
 Values gelu_gradient_body(std::span<const Value> in, const Attributes&) {
-  const Value& x = in[0];
   const Value& g = in[1];
-  return {g * (ndtr(x) + x * (exp(x * x * -0.5) * kOneOverRootTwoPi))};
+  const Value x = clamped(in[0]);
+  return {g * (ndtr(in[0]) + x * (exp(x * x * -0.5) * kOneOverRootTwoPi))};
 }
 
-// x sigmoid(z), with fewer roundings than the product has.
+// x sigmoid(z), with fewer roundings than the product has. x is finite where sigmoid(z) is 0.
 Value times_sigmoid(const Value& x, const Value& z) { return x / (exp(-z) + 1.0); }
 
 // 2 u
@@ -109,34 +128,38 @@ Value gelu_tanh_argument(const Value& x) {
 }
 
 Values gelu_tanh_body(std::span<const Value> in, const Attributes&) {
-  return {times_sigmoid(in[0], gelu_tanh_argument(in[0]))};
+  return {times_sigmoid(least_finite(in[0]), gelu_tanh_argument(in[0]))};
 }
 
-// s + x s (1 - s) (2 u)'. Where s is 0 or 1, a larger x is replaced by 30, so that its square does
-// not overflow.
+// s + x s (1 - s) (2 u)'. Where s is 0 or 1, a larger x is replaced by 30, so that neither it nor
+// its square is infinite.
 Values gelu_tanh_gradient(const GradientCall& c) {
   const Value& x = c.inputs[0];
-  const Value s = sigmoid(gelu_tanh_argument(x));
   const Value near = clamp(x, -30, 30);
+  const Value s = sigmoid(gelu_tanh_argument(near));
   const Value slope = (near * near * (3 * kGeluCubic) + 1.0) * kTwiceRootTwoOverPi;
-  return {c.cotangents[0] * (s + x * (s * (1.0 - s)) * slope)};
+  return {c.cotangents[0] * (s + near * (s * (1.0 - s)) * slope)};
 }
 
 Values silu_body(std::span<const Value> in, const Attributes&) {
-  return {times_sigmoid(in[0], in[0])};
+  return {times_sigmoid(least_finite(in[0]), in[0])};
 }
 
 Value swish_argument(const Value& x, const Attributes& attributes) {
-  return x * attributes.get<double>("beta");
+  const double beta = attributes.get<double>("beta");
+  return beta == 0 ? zero_like(x) : x * beta;
 }
 Values swish_body(std::span<const Value> in, const Attributes& attributes) {
-  return {times_sigmoid(in[0], swish_argument(in[0], attributes))};
+  const Value& x = in[0];
+  const double beta = attributes.get<double>("beta");
+  const Value bounded = beta > 0 ? least_finite(x) : beta < 0 ? -least_finite(-x) : x;
+  return {times_sigmoid(bounded, swish_argument(x, attributes))};
 }
 
 // With z = beta x: s + z s (1 - s). Not through the body, where s of 0 is 1 / (infinity).
 Values sigmoid_unit_gradient(const GradientCall& c, const Value& z) {
   const Value s = sigmoid(z);
-  return {c.cotangents[0] * (s + z * (s * (1.0 - s)))};
+  return {c.cotangents[0] * (s + clamped(z) * (s * (1.0 - s)))};
 }
 Values silu_gradient(const GradientCall& c) { return sigmoid_unit_gradient(c, c.inputs[0]); }
 Values swish_gradient(const GradientCall& c) {
@@ -144,7 +167,15 @@ Values swish_gradient(const GradientCall& c) {
 }
 
 Values mish_body(std::span<const Value> in, const Attributes&) {
-  return {in[0] * tanh(softplus(in[0]))};
+  return {least_finite(in[0]) * tanh(softplus(in[0]))};
+}
+
+// t + x (1 - t^2) sigmoid(x)
+Values mish_gradient(const GradientCall& c) {
+  const Value &x = c.inputs[0], &g = c.cotangents[0];
+  const Value t = tanh(softplus(x));
+  const Value direct = g * t;
+  return {direct + g * clamped(x) * (1.0 - t * t) * sigmoid(x)};
 }
 
 Values softplus_body(std::span<const Value> in, const Attributes&) {
@@ -187,7 +218,7 @@ Values hard_sigmoid_gradient(const GradientCall& c) {
 }
 
 Values hard_swish_body(std::span<const Value> in, const Attributes&) {
-  return {in[0] * hard_sigmoid(in[0])};
+  return {least_finite(in[0]) * hard_sigmoid(in[0])};
 }
 Values hard_swish_gradient(const GradientCall& c) {
   const Value& x = c.inputs[0];
@@ -248,6 +279,7 @@ consteval Op activation(std::string_view name, std::string_view formula, Body bo
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
+                   .elementwise = true,
                    .min_inputs = extras.inputs,
                    .max_inputs = extras.inputs,
                    .attributes = extras.attributes,
@@ -281,7 +313,7 @@ constinit const Op leaky_relu = activation<leaky_relu>(
      .attributes = kSlopeAttribute,
      .examples = leaky_examples});
 constinit const Op prelu = activation<prelu>(
-    "prelu", "x where x > 0, else slope x", prelu_body, gradient_through_body(), kKinked,
+    "prelu", "x where x > 0, else slope x", prelu_body, gradient(prelu_gradient), kKinked,
     {.onnx = {"PRelu", 16},
      .source = "He et al., Delving Deep into Rectifiers (2015), equation 1",
      .examples = binary_examples,
@@ -324,7 +356,7 @@ constinit const Op swish = activation<swish>(
      .attributes = kBetaAttribute,
      .examples = swish_examples});
 constinit const Op mish = activation<mish>(
-    "mish", "x tanh(log(1 + e^x))", mish_body, gradient_through_body(), kSmooth,
+    "mish", "x tanh(log(1 + e^x))", mish_body, gradient(mish_gradient), kSmooth,
     {.onnx = onnx_node("Mish", 18),
      .source = "Misra, Mish: A Self Regularized Non-Monotonic Activation Function (2020)"});
 constinit const Op softplus = activation<softplus>(

@@ -257,10 +257,6 @@ Value simpler_abs(std::span<const Value> in_, const Attributes&) {
   return made_by(in_[0], op::abs) ? in_[0] : Value();
 }
 
-bool is_integer(Dtype d) {
-  return d == Dtype::kI8 || d == Dtype::kU8 || d == Dtype::kI32 || d == Dtype::kI64;
-}
-
 // Whether every number of `narrow` is one of `wide`.
 bool holds(Dtype wide, Dtype narrow) {
   if (wide == narrow || narrow == Dtype::kBool) return true;
@@ -460,6 +456,7 @@ consteval Op binary(std::string_view name, std::string_view formula, std::string
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
+                   .elementwise = true,
                    .min_inputs = 2,
                    .max_inputs = 2,
                    .attributes = kNoAttributes,
@@ -481,6 +478,7 @@ consteval Op logical(std::string_view name, std::string_view formula, Cpp cpp, O
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
+                   .elementwise = true,
                    .min_inputs = inputs,
                    .max_inputs = inputs,
                    .attributes = kNoAttributes,
@@ -607,6 +605,7 @@ constinit const Op logical_not =
 constinit const Op select = complete({.name = "select",
                                       .formula = "a where the condition holds, else b",
                                       .shapes = kElementwiseShapes,
+                                      .elementwise = true,
                                       .min_inputs = 3,
                                       .max_inputs = 3,
                                       .attributes = kNoAttributes,
@@ -625,6 +624,7 @@ constinit const Op select = complete({.name = "select",
 constinit const Op cast = complete({.name = "cast",
                                     .formula = "x converted to another dtype",
                                     .shapes = kElementwiseShapes,
+                                    .elementwise = true,
                                     .min_inputs = 1,
                                     .max_inputs = 1,
                                     .attributes = kCastAttributes,

@@ -111,6 +111,7 @@ struct AttentionParts {
   Shape grouped;  // of q (..., G, H / G * L, D)
   Value scaled;   // q * scale in that shape
   Value weights;  // (..., G, H / G * L, S)
+  Value seen;     // of the shape of the weights; no value if all keys are visible
 };
 
 // The boolean mask of visible keys, (..., H, L, S); no value if all are visible.
@@ -118,9 +119,20 @@ Value seen_keys(std::span<const Value> in, bool causal, const Shape& scores) {
   const std::int64_t queries = from_end(scores, 2), keys = scores.back();
   Value seen;
   if (causal) seen = broadcast(causal_mask(in[0].builder(), queries, keys), scores);
-  if (in.size() == 4 && in[3].dtype() == Dtype::kBool)
-    seen = seen ? logical_and(seen, in[3]) : in[3];
-  return seen;
+  if (in.size() < 4) return seen;
+  const Value& mask = in[3];
+  const Value allowed =
+      mask.dtype() == Dtype::kBool
+          ? mask
+          : not_equal(mask, number_like(mask, -std::numeric_limits<double>::infinity()));
+  return seen ? logical_and(seen, allowed) : allowed;
+}
+
+// A product with this instead of x is finite where x has a weight of 0. Where the weight is not 0,
+// the result of attention is not finite either.
+Value finite_or_zero(const Value& x) {
+  const Value infinity = number_like(x, std::numeric_limits<double>::infinity());
+  return select(abs(x) < infinity, x, number_like(x, 0));
 }
 
 AttentionParts parts_of(std::span<const Value> in, const Attributes& attributes) {
@@ -142,20 +154,30 @@ AttentionParts parts_of(std::span<const Value> in, const Attributes& attributes)
   Value weights = softmax(scores, -1);
   const bool all_rows_see = in.size() == 3 && from_end(q, 2) <= from_end(k, 2);
   if (seen && !all_rows_see) weights = select(seen, weights, number_like(weights, 0));
-  parts.weights = reshape(weights, parts.grouped.replace(q.rank() - 1, from_end(k, 2)));
+  const Shape of_groups = parts.grouped.replace(q.rank() - 1, from_end(k, 2));
+  parts.weights = reshape(weights, of_groups);
+  if (seen) parts.seen = reshape(seen, of_groups);
   return parts;
 }
 
 // With P the weights and G the cotangent: dV = P^T G, dP = G V^T, and through the softmax
-// dS = P (dP - sum of dP P); dQ = scale dS K, dK = dS^T (scale Q).
+// dS = P (dP - sum of dP P); dQ = scale dS K, dK = dS^T (scale Q). A key that is not seen has no
+// effect, whatever it holds: dP and dS are 0 there.
 Values attention_gradient(const GradientCall& c) {
-  const AttentionParts parts = parts_of(c.inputs, c.attributes);
-  const Shape q = c.inputs[0].shape();
-  const Value &k = c.inputs[1], &v = c.inputs[2];
+  Values in(c.inputs.begin(), c.inputs.end());
+  const bool masked = in.size() == 4 || c.attributes.get<bool>("causal");
+  if (masked)
+    for (const std::size_t i : {1, 2}) in[i] = finite_or_zero(in[i]);
+  const AttentionParts parts = parts_of(in, c.attributes);
+  const Shape q = in[0].shape();
+  const Value &k = in[1], &v = in[2];
   const Value& p = parts.weights;
+  const auto only_seen = [&](const Value& x) {
+    return masked ? select(parts.seen, x, number_like(x, 0)) : x;
+  };
   const Value g = reshape(c.cotangents[0], parts.grouped.replace(q.rank() - 1, v.shape().back()));
-  const Value dp = matmul(g, v, false, true);
-  const Value ds = p * (dp - expand_axis(sum(dp * p, -1), p.shape(), -1));
+  const Value dp = only_seen(matmul(g, v, false, true));
+  const Value ds = only_seen(p * (dp - expand_axis(sum(dp * p, -1), p.shape(), -1)));
   const Value dq = reshape(matmul(ds, k), q) * c.attributes.get<double>("scale");
   Values all{dq, matmul(ds, parts.scaled, true, false), matmul(p, g, true, false)};
   if (c.inputs.size() == 4)

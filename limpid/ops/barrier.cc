@@ -30,6 +30,12 @@ std::vector<Example> barrier_examples() {
           {{{Dtype::kF32, {4}}, {Dtype::kI32, {2}}, {Dtype::kBool, {}}}, {}, -2, 2, 9}};
 }
 
+std::vector<Type> unchanged_type(const Call& call) { return {call.inputs[0]}; }
+Values stopped_gradient(const GradientCall&) { return {Value()}; }
+std::vector<Example> stop_gradient_examples() {
+  return {{{{Dtype::kF32, {3, 5}}}, {}}, {{{Dtype::kF64, {7}}}, {}}, {{{Dtype::kI32, {2}}}, {}}};
+}
+
 }  // namespace
 
 namespace op {
@@ -52,12 +58,31 @@ constinit const Op barrier = complete({.name = "barrier",
                                        .accuracy = kExact,
                                        .examples = barrier_examples});
 
+constinit const Op stop_gradient = complete({.name = "stop_gradient",
+                                             .formula = "x unchanged, a constant for derivatives",
+                                             .shapes = kElementwiseShapes,
+                                             .elementwise = true,
+                                             .min_inputs = 1,
+                                             .max_inputs = 1,
+                                             .attributes = kNoAttributes,
+                                             .types = unchanged_type,
+                                             .reference = barrier_reference,
+                                             .gradient = gradient(stopped_gradient),
+                                             .batching = batching(batch_elementwise<stop_gradient>),
+                                             .flops = no_flops,
+                                             .kernel = {KernelKind::kReshape},
+                                             .cpp = cpp_by_emit(),
+                                             .onnx = {},
+                                             .accuracy = kExact,
+                                             .examples = stop_gradient_examples});
+
 }  // namespace op
 
-constexpr const Op* kBarrierOps[] = {&op::barrier};
+constexpr const Op* kBarrierOps[] = {&op::barrier, &op::stop_gradient};
 constexpr OpList barrier_ops = kBarrierOps;
 
 std::vector<Value> barrier(std::span<const Value> values) { return call(op::barrier, values); }
 Value barrier(Value value) { return call1(op::barrier, {value}); }
+Value stop_gradient(Value x) { return call1(op::stop_gradient, {x}); }
 
 }  // namespace limpid

@@ -101,9 +101,12 @@ constexpr OpList cumulative_ops = kCumulativeOps;
 
 Value cumulative_sum(Value x, std::int64_t axis, const CumulativeOptions& options) {
   const std::size_t a = normalize_axis(axis, x.rank(), op::cumulative_sum.name);
-  return call1(
-      op::cumulative_sum, {x},
-      cumulative_attributes(static_cast<std::int64_t>(a), options.exclusive, options.reverse));
+  const Attributes attributes =
+      cumulative_attributes(static_cast<std::int64_t>(a), options.exclusive, options.reverse);
+  return added_up(x, [&](const Value& v) {
+    return call1(op::cumulative_sum, {is_floating(v.dtype()) ? v : cast(v, Dtype::kI64)},
+                 attributes);
+  });
 }
 
 }  // namespace limpid

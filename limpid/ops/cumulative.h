@@ -18,8 +18,8 @@ struct CumulativeOptions {
   bool reverse = false;    // sum from the element to the end
 };
 
-// Element i is x(0) + ... + x(i) along an axis; -1 is the last. Sums of integers wrap around.
-// Throws kShape, kDtype.
+// Element i is x(0) + ... + x(i) along an axis; -1 is the last. Accumulated as `sum` is: integers
+// and bool in i64, bf16 and f16 in f32. Throws kShape, kDtype.
 Value cumulative_sum(Value x, std::int64_t axis, const CumulativeOptions& options = {});
 
 }  // namespace limpid

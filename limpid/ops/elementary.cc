@@ -144,6 +144,7 @@ constinit const Op rsqrt =
 constinit const Op power = complete({.name = "power",
                                      .formula = "x^y; special values as in C's pow",
                                      .shapes = kElementwiseShapes,
+                                     .elementwise = true,
                                      .min_inputs = 2,
                                      .max_inputs = 2,
                                      .attributes = kNoAttributes,

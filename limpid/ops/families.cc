@@ -10,6 +10,7 @@
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -19,6 +20,9 @@ void throw_dtype(const Call& call, std::size_t input, std::string_view wanted) {
                                              to_string(call.inputs[input]), wanted));
 }
 
+bool is_integer(Dtype d) {
+  return d == Dtype::kI8 || d == Dtype::kU8 || d == Dtype::kI32 || d == Dtype::kI64;
+}
 bool is_computed_with(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
 
 void require_floating(const Call& call, std::size_t input) {
@@ -39,6 +43,15 @@ void require_numeric(const Call& call, std::size_t input) {
 
 void require_dtype(const Call& call, std::size_t input, Dtype dtype) {
   if (call.inputs[input].dtype != dtype) throw_dtype(call, input, name(dtype));
+}
+
+void require_i32_indices(const Call& call, std::int64_t size) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (size > kMost)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}: an axis of {} has {} elements, at most {} have "
+                            "an index of i32",
+                            where(call), to_string(call.inputs[0]), size, kMost));
 }
 
 void require_same_types(const Call& call, std::size_t first) {

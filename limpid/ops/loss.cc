@@ -11,6 +11,7 @@
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/matmul.h"
+#include "limpid/ops/norm.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 #include "limpid/ops/softmax.h"
@@ -82,12 +83,16 @@ Values soft_cross_entropy_body(std::span<const Value> in, const Attributes&) {
   return {-sum(terms, -1)};
 }
 
-// prediction times the sum of the targets, - target
+// prediction times the sum of the targets, - target. A row of targets 0 is left out: its gradient
+// is 0, whatever the logits are.
 Values soft_cross_entropy_gradient(const GradientCall& c) {
-  const Value& targets = c.inputs[1];
-  const Value g = expand_axis(c.cotangents[0], targets.shape(), -1);
-  const Value total = expand_axis(sum(targets, -1), targets.shape(), -1);
-  return {(softmax(c.inputs[0], -1) * total - targets) * g, -(log_softmax(c.inputs[0], -1) * g)};
+  const Value &logits = c.inputs[0], &targets = c.inputs[1], &g = c.cotangents[0];
+  const auto over_row = [&](const Value& v) { return expand_axis(v, targets.shape(), -1); };
+  const Value total = sum(targets, -1);
+  const Value is_there = over_row(max(abs(targets), -1) != number_like(total, 0));
+  const Value slope =
+      select(is_there, softmax(logits, -1) * over_row(total) - targets, number_like(targets, 0));
+  return {slope * over_row(g), -(log_softmax(logits, -1) * over_row(g))};
 }
 
 Values nll_body(std::span<const Value> in, const Attributes&) {
@@ -98,12 +103,22 @@ Values nll_body(std::span<const Value> in, const Attributes&) {
 // log(1 + e^-|z|)
 Value binary_tail(const Value& logits) { return log1p(exp(-abs(logits))); }
 
+// An infinite logit costs nothing if it is right, else infinity: the formulas have inf - inf there.
+Value unless_infinite(const Value& z, const Value& t, const Value& loss) {
+  const Value zero = number_like(z, 0);
+  const Value size = abs(z);
+  const Value limit = select(cast(z > zero, z.dtype()) == t, zero, size);
+  return select(size < number_like(z, std::numeric_limits<double>::infinity()), loss, limit);
+}
+
 Values binary_body(std::span<const Value> in, const Attributes&) {
   const Value& z = in[0];
   const Value& t = in[1];
-  if (in.size() == 2) return {maximum(z, number_like(z, 0)) - z * t + binary_tail(z)};
+  const Value zero = number_like(z, 0);
+  if (in.size() == 2) return {unless_infinite(z, t, maximum(z, zero) - z * t + binary_tail(z))};
   const Value weight = (in[2] - 1.0) * t + 1.0;
-  return {(1.0 - t) * z + weight * (binary_tail(z) + maximum(-z, number_like(z, 0)))};
+  const Value loss = (1.0 - t) * z + weight * (binary_tail(z) + maximum(-z, zero));
+  return {unless_infinite(z, t, loss)};
 }
 
 // prediction - target; with a positive weight w, (1 - t) - (1 + (w - 1) t) (1 - p).
@@ -115,7 +130,10 @@ Values binary_gradient(const GradientCall& c) {
   const Value& w = c.inputs[2];
   const Value tail = softplus(-z);
   const Value weight = (w - 1.0) * t + 1.0;
-  return {((1.0 - t) - weight * sigmoid(-z)) * g, ((w - 1.0) * tail - z) * g, t * tail * g};
+  const Value zero = number_like(t, 0);
+  const Value tail_if_positive = select(t == zero, zero, tail);
+  return {((1.0 - t) - weight * sigmoid(-z)) * g, ((w - 1.0) * tail - z) * g,
+          t * tail_if_positive * g};
 }
 
 Values kl_body(std::span<const Value> in, const Attributes&) {
@@ -124,7 +142,7 @@ Values kl_body(std::span<const Value> in, const Attributes&) {
   const Value none = t == zero;
   // A target whose logarithm is infinite is replaced by 1.
   const Value safe = select(none, number_like(t, 1), t);
-  return {select(none, zero, t * (log(safe) - in[0]))};
+  return {t * select(none, zero, log(safe) - in[0])};
 }
 
 Values hinge_body(std::span<const Value> in, const Attributes&) {
@@ -280,6 +298,7 @@ consteval Op loss(std::string_view name, std::string_view formula, Body body, Gr
   return complete({.name = name,
                    .formula = formula,
                    .shapes = extras.shapes,
+                   .elementwise = extras.shapes == kElementwiseShapes,
                    .min_inputs = extras.min_inputs,
                    .max_inputs = extras.max_inputs,
                    .attributes = extras.attributes,
@@ -410,9 +429,16 @@ class LabelWeights {
       each_ = broadcast(constant(labels.builder(), 1.0, dtype), labels.shape());
     }
     if (ignored_) each_ = select(ignored_, number_like(each_, 0), each_);
+    if (class_weights) ignored_ = each_ == number_like(each_, 0);
   }
 
-  // 0 where the label is ignored, and no gradient there.
+  // Scores without the rows that are left out: 0 times their gradients would be NaN where they are
+  // not finite.
+  Value with_rows_left(const Value& scores) const {
+    if (!ignored_) return scores;
+    return select(expand_axis(ignored_, scores.shape(), -1), number_like(scores, 0), scores);
+  }
+  // 0 where the label is ignored or has a weight of 0, and no gradient there.
   Value without_ignored(const Value& losses) const {
     return ignored_ ? select(ignored_, number_like(losses, 0), losses) : losses;
   }
@@ -484,6 +510,7 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
   check_class_weights("cross_entropy", o.class_weights, logits);
   const LabelWeights weights(target, logits.shape().back(), o.class_weights, o.ignore_index,
                              logits.dtype());
+  logits = weights.with_rows_left(logits);
   if (o.label_smoothing == 0)
     return weights.reduce(
         weights.weighted(weights.without_ignored(softmax_cross_entropy(logits, target))),
@@ -547,9 +574,12 @@ Value smooth_l1_loss(Value prediction, Value target, double beta, Reduction redu
 
 // The lower bound is applied before the root, whose slope is infinite at 0.
 Value normalize(Value x) {
-  const Value squares = sum(x * x, -1);
-  const Value length = sqrt(maximum(squares, number_like(squares, 1e-24)));
-  return x / expand_axis(length, x.shape(), -1);
+  const auto squares_of = [](const Value& v) { return sum(v * v, -1); };
+  const Value unit = unit_for_squares(squares_of(x));
+  const Value scaled = x * expand_axis(unit, x.shape(), -1);
+  const Value least = number_like(unit, 1e-24) * unit * unit;
+  const Value length = sqrt(maximum(squares_of(scaled), least));
+  return scaled / expand_axis(length, x.shape(), -1);
 }
 
 Value info_nce_loss(Value queries, Value keys, const InfoNceOptions& o) {

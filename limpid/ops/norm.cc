@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "limpid/core/coefficients.h"
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/detail/families.h"
+#include "limpid/ops/detail/moments.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
@@ -12,6 +19,7 @@ namespace limpid {
 namespace {
 
 using Values = std::vector<Value>;
+namespace coefficients = arithmetic::coefficients;
 
 constexpr AttributeSpec kRowAttributes[] = {{"dims", AttributeKind::kInteger},
                                             {"eps", AttributeKind::kReal}};
@@ -63,14 +71,38 @@ Value as_rows(const Value& x, const Attributes& attributes) {
 }
 Value as_row(const Value& parameter) { return reshape(parameter, {parameter.shape().elements()}); }
 
-Value row_mean(const Value& rows) {
-  return expand_axis(sum(rows, -1) / static_cast<double>(rows.shape().back()), rows.shape(), -1);
-}
-// 1 / sqrt(mean of squares + eps) of each row.
-Value row_scale(const Value& rows, double eps) {
-  const Value mean = sum(rows * rows, -1) / static_cast<double>(rows.shape().back());
-  return expand_axis(1.0 / sqrt(mean + eps), rows.shape(), -1);
-}
+Value row_mean(const Value& rows) { return expand_axis(mean(rows, -1), rows.shape(), -1); }
+
+// Rows in a unit in which their squares are neither infinite nor all 0: 1 for usual rows.
+template <bool centered>
+struct ScaledRows {
+  ScaledRows(const Value& x, const Attributes& attributes) {
+    const auto spread = [&](const Value& v) { return expand_axis(v, x.shape(), -1); };
+    const Value square = about_mean(x).square;
+    const Value eps = number_like(square, attributes.get<double>("eps"));
+    const Value factor = unit_for_squares(square + eps);
+    unit = spread(factor);
+    const Rows in_unit = about_mean(x * unit);
+    rows = in_unit.rows;
+    scale = spread(1.0 / sqrt(in_unit.square + eps * factor * factor));
+  }
+
+  Value unit;
+  Value rows;   // x unit, about its mean if `centered`
+  Value scale;  // 1 / sqrt(mean of squares + eps) in that unit
+
+ private:
+  struct Rows {
+    Value rows, square;
+  };
+  static Rows about_mean(const Value& x) {
+    const auto mean_of = [](const Value& v) { return mean(v, -1); };
+    if (!centered) return {x, mean_of(x * x)};
+    const Moments moments =
+        moments_of(x, mean_of, [&](const Value& v) { return expand_axis(v, x.shape(), -1); });
+    return {moments.centred, moments.variance};
+  }
+};
 
 // Rows times gamma, plus beta, where they are given, in the shape of x.
 Values scaled_and_shifted(Value rows, std::span<const Value> in) {
@@ -80,15 +112,20 @@ Values scaled_and_shifted(Value rows, std::span<const Value> in) {
 }
 
 template <bool centered>
-Value normalised(const Value& x, const Attributes& attributes) {
-  Value rows = as_rows(x, attributes);
-  if (centered) rows = rows - row_mean(rows);
-  return rows * row_scale(rows, attributes.get<double>("eps"));
+Values row_body(std::span<const Value> in, const Attributes& attributes) {
+  const ScaledRows<centered> x(as_rows(in[0], attributes), attributes);
+  return scaled_and_shifted(x.rows * x.scale, in);
 }
 
 template <bool centered>
-Values row_body(std::span<const Value> in, const Attributes& attributes) {
-  return scaled_and_shifted(normalised<centered>(in[0], attributes), in);
+CppCall row_cpp(const Call& call) {
+  const Shape& x = call.inputs[0].shape;
+  const auto kept = x.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
+  const std::int64_t size = Shape(x.dims().subspan(kept)).elements();
+  return {centered ? "norm_of_rows<true>" : "norm_of_rows<false>",
+          {Shape(x.dims().first(kept)).elements(), size,
+           std::bit_cast<std::int64_t>(call.attributes.get<double>("eps"))},
+          std::max<std::int64_t>(1, size)};
 }
 
 // From x, g and gamma (if given) to dx and, if gamma is given, g h.
@@ -106,15 +143,13 @@ std::vector<Type> row_gradient_types(const Call& call) {
 template <bool centered>
 Values row_gradient_body(std::span<const Value> in, const Attributes& attributes) {
   const Shape shape = in[0].shape();
-  Value rows = as_rows(in[0], attributes);
-  if (centered) rows = rows - row_mean(rows);
-  const Value scale = row_scale(rows, attributes.get<double>("eps"));
-  const Value h = rows * scale;
+  const ScaledRows<centered> x(as_rows(in[0], attributes), attributes);
+  const Value h = x.rows * x.scale;
   const Value g = as_rows(in[1], attributes);
   const Value d = in.size() > 2 ? g * as_row(in[2]) : g;
   Value dx = d - h * row_mean(d * h);
   if (centered) dx = dx - row_mean(d);
-  Values result{reshape(dx * scale, shape)};
+  Values result{reshape(dx * x.scale * x.unit, shape)};
   if (in.size() > 2) result.push_back(reshape(g * h, shape));
   return result;
 }
@@ -153,6 +188,26 @@ Values row_batching(const BatchingCall& c) {
   y = y * beside(1);
   if (c.inputs.size() > 2) y = y + beside(2);
   return {y};
+}
+
+// Of usual rows, whose statistics the body computes twice: operations per element, per row, and
+// per element for each parameter after the first `given` inputs.
+struct RowFlops {
+  std::int64_t element, row, parameter;
+  std::size_t given;
+};
+constexpr RowFlops kLayerFlops{5, 5, 1, 1}, kRmsFlops{3, 4, 1, 1};
+constexpr RowFlops kLayerGradientFlops{12, 7, 2, 2}, kRmsGradientFlops{8, 5, 2, 2};
+
+template <const RowFlops& operations>
+std::int64_t row_flops(const Call& call) {
+  const Shape& x = call.inputs[0].shape;
+  const auto kept = x.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
+  const std::int64_t rows = Shape(x.dims().first(kept)).elements();
+  const auto parameters = static_cast<std::int64_t>(call.inputs.size() - operations.given);
+  return sum_or_most(
+      product_or_most(x.elements(), operations.element + parameters * operations.parameter),
+      product_or_most(rows, operations.row));
 }
 
 std::vector<Example> row_examples_with(std::size_t most_inputs) {
@@ -245,13 +300,14 @@ Values batch_norm_body(std::span<const Value> in, const Attributes& attributes) 
   const double momentum = attributes.get<double>("momentum");
   const double count =
       static_cast<double>(x[0]) * static_cast<double>(Shape(x.dims().subspan(2)).elements());
-  const Value mean = channel_sum(in[0]) / count;
-  const Value centered = in[0] - by_channel(mean, x);
-  const Value squares = channel_sum(centered * centered);
-  const Value scale = 1.0 / sqrt(squares / count + attributes.get<double>("eps"));
-  const Value y = centered * by_channel(scale, x) * by_channel(in[1], x) + by_channel(in[2], x);
-  return {y, in[3] * (1 - momentum) + mean * momentum,
-          in[4] * (1 - momentum) + squares / (count - 1) * momentum};
+  const Moments moments = moments_of(
+      in[0], [&](const Value& v) { return channel_sum(v) / count; },
+      [&](const Value& v) { return by_channel(v, x); });
+  const Value scale = 1.0 / sqrt(moments.variance + attributes.get<double>("eps"));
+  const Value y =
+      moments.centred * by_channel(scale, x) * by_channel(in[1], x) + by_channel(in[2], x);
+  return {y, in[3] * (1 - momentum) + moments.mean * momentum,
+          in[4] * (1 - momentum) + moments.variance * (count / (count - 1)) * momentum};
 }
 
 Values batch_norm_inference_body(std::span<const Value> in, const Attributes& attributes) {
@@ -290,7 +346,7 @@ constexpr std::string_view kBatchNormSource =
 
 namespace op {
 
-template <bool centered>
+template <bool centered, const RowFlops& operations>
 consteval Op norm_gradient(std::string_view name, std::string_view formula, KernelKind kind) {
   return complete({.name = name,
                    .formula = formula,
@@ -303,20 +359,20 @@ consteval Op norm_gradient(std::string_view name, std::string_view formula, Kern
                    .body = row_gradient_body<centered>,
                    .gradient = gradient_through_body(),
                    .batching = batching_through_body(),
-                   .flops = flops_of_body,
+                   .flops = row_flops<operations>,
                    .kernel = {kind},
                    .onnx = {},
                    .examples = row_gradient_examples});
 }
-constinit const Op layer_norm_gradient = norm_gradient<true>(
+constinit const Op layer_norm_gradient = norm_gradient<true, kLayerGradientFlops>(
     "layer_norm_gradient",
     "(d - mean(d) - h mean(d h)) / sqrt(variance + eps), d = g gamma, h the normalised x; g h",
     KernelKind::kLayerNormGradient);
-constinit const Op rms_norm_gradient =
-    norm_gradient<false>("rms_norm_gradient",
-                         "(d - h mean(d h)) / sqrt(mean of x^2 + eps), d = g gamma, h the "
-                         "normalised x; g h",
-                         KernelKind::kRmsNormGradient);
+constinit const Op rms_norm_gradient = norm_gradient<false, kRmsGradientFlops>(
+    "rms_norm_gradient",
+    "(d - h mean(d h)) / sqrt(mean of x^2 + eps), d = g gamma, h the "
+    "normalised x; g h",
+    KernelKind::kRmsNormGradient);
 
 constinit const Op layer_norm =
     complete({.name = "layer_norm",
@@ -330,8 +386,9 @@ constinit const Op layer_norm =
               .body = row_body<true>,
               .gradient = gradient(row_gradient<layer_norm_gradient>),
               .batching = batching(row_batching<layer_norm>),
-              .flops = flops_of_body,
+              .flops = row_flops<kLayerFlops>,
               .kernel = {KernelKind::kLayerNorm},
+              .cpp = cpp_call(row_cpp<true>),
               .onnx = {"LayerNormalization", 17},
               .source = "Ba et al., Layer Normalization (2016), equation 3",
               .examples = layer_norm_examples});
@@ -347,8 +404,9 @@ constinit const Op rms_norm = complete(
      .body = row_body<false>,
      .gradient = gradient(row_gradient<rms_norm_gradient>),
      .batching = batching(row_batching<rms_norm>),
-     .flops = flops_of_body,
+     .flops = row_flops<kRmsFlops>,
      .kernel = {KernelKind::kRmsNorm},
+     .cpp = cpp_call(row_cpp<false>),
      .onnx = {"RMSNormalization", 23},
      .source = "Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4",
      .examples = rms_norm_examples});
@@ -426,6 +484,15 @@ Value row_norm(const Op& op, const Value& x, const Value& gamma, const Value& be
 }
 
 }  // namespace
+
+Value unit_for_squares(Value squares) {
+  const auto number = [&](double n) { return number_like(squares, n); };
+  const double small =
+      squares.dtype() == Dtype::kF32 ? coefficients::kNormUnit : coefficients::kWideNormUnit;
+  const Value of_finite = select(squares == number(0), number(1 / small), number(1));
+  return select(squares < number(std::numeric_limits<double>::infinity()), of_finite,
+                number(small));
+}
 
 Value layer_norm(Value x, Value gamma, Value beta, double eps) {
   if (beta && !gamma)

@@ -40,4 +40,8 @@ BatchNormResult batch_norm(Value x, Value gamma, Value beta, Value running_mean,
 Value batch_norm_inference(Value x, Value gamma, Value beta, Value running_mean, Value running_var,
                            double eps = 1e-5);
 
+// The unit in which numbers are added up by their squares, given their sum or mean in the unit 1:
+// 1, unless that is infinite or 0. Then x times the unit, a power of two, has squares in range.
+Value unit_for_squares(Value squares);
+
 }  // namespace limpid

@@ -218,6 +218,7 @@ constinit const Op shift_right =
     complete({.name = "shift_right",
               .formula = "a >> count, filled with zeros",
               .shapes = kElementwiseShapes,
+              .elementwise = true,
               .min_inputs = 2,
               .max_inputs = 2,
               .attributes = kNoAttributes,

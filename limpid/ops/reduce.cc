@@ -9,6 +9,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/detail/families.h"
+#include "limpid/ops/detail/moments.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -34,12 +35,23 @@ std::vector<Type> reduction_types(const Call& call) {
   return {{call.inputs[0].dtype, call.inputs[0].shape.erase(axis_of(call))}};
 }
 
+bool is_counted(Dtype dtype) { return dtype == Dtype::kBool || is_integer(dtype); }
+
+// Integers and booleans are added in i64.
+std::vector<Type> sum_types(const Call& call) {
+  const Dtype dtype = call.inputs[0].dtype;
+  if (!is_counted(dtype) && !is_computed_with(dtype))
+    throw_dtype(call, 0, "f32, f64, bool or integers");
+  return {{is_counted(dtype) ? Dtype::kI64 : dtype, call.inputs[0].shape.erase(axis_of(call))}};
+}
+
 std::vector<Type> argmax_types(const Call& call) {
   require_numeric(call, 0);
   const std::size_t axis = axis_of(call);
   if (call.inputs[0].shape[axis] == 0)
     throw Error(ErrorCode::kShape, fmt::format("{}: axis {} of {} is empty", where(call), axis,
                                                to_string(call.inputs[0])));
+  require_i32_indices(call, call.inputs[0].shape[axis]);
   return {{Dtype::kI32, call.inputs[0].shape.erase(axis)}};
 }
 
@@ -57,28 +69,34 @@ void for_each_line(const Call& call, const F& f) {
       f(o * shape[axis] * inner + i, inner, shape[axis], o * inner + i);
 }
 
+double line_sum(const double* x, std::size_t stride, std::size_t n, bool last) {
+  return last ? arithmetic::sum({x, n}) : arithmetic::strided_sum(x, stride, n);
+}
+float line_sum(const float* x, std::size_t stride, std::size_t n, bool last) {
+  return last ? arithmetic::sum({x, n}) : arithmetic::strided_sum(x, stride, n);
+}
+// Of any other type; wraps around beyond i64.
 template <class T>
-T line_sum(const T* x, std::size_t stride, std::size_t n, bool last) {
-  if constexpr (std::is_integral_v<T>) {
-    std::make_unsigned_t<T> total = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      total += static_cast<std::make_unsigned_t<T>>(x[i * stride]);
-    return static_cast<T>(total);
-  } else {
-    return last ? arithmetic::sum(std::span<const T>(x, n)) : arithmetic::strided_sum(x, stride, n);
-  }
+std::int64_t line_sum(const T* x, std::size_t stride, std::size_t n, bool) {
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    total += static_cast<std::uint64_t>(static_cast<std::int64_t>(x[i * stride]));
+  return static_cast<std::int64_t>(total);
 }
 
 void sum_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
   const bool last = axis_of(call) + 1 == call.inputs[0].shape.rank();
-  dispatch_numeric(call.inputs[0].dtype, [&](auto zero) {
+  const auto run = [&](auto zero) {
     using T = decltype(zero);
     const T* x = static_cast<const T*>(in[0]);
     for_each_line(call, [&](std::int64_t first, std::int64_t stride, std::int64_t n, auto result) {
-      static_cast<T*>(out[0])[result] =
+      const auto total =
           line_sum(x + first, static_cast<std::size_t>(stride), static_cast<std::size_t>(n), last);
+      static_cast<std::remove_const_t<decltype(total)>*>(out[0])[result] = total;
     });
-  });
+  };
+  if (call.inputs[0].dtype == Dtype::kBool) return run(bool{});
+  dispatch_arithmetic(call.inputs[0].dtype, run);
 }
 
 struct Highest {
@@ -150,9 +168,9 @@ Values sum_gradient(const GradientCall& c) {
 Values extreme_gradient(const GradientCall& c) {
   const std::int64_t axis = c.attributes.integer("axis");
   const Shape& shape = c.inputs[0].shape();
-  const Value winners =
-      cast(c.inputs[0] == expand_axis(c.outputs[0], shape, axis), c.inputs[0].dtype());
-  return {winners * expand_axis(c.cotangents[0] / sum(winners, axis), shape, axis)};
+  const Value wins = c.inputs[0] == expand_axis(c.outputs[0], shape, axis);
+  const Value share = c.cotangents[0] / sum(cast(wins, c.inputs[0].dtype()), axis);
+  return {select(wins, expand_axis(share, shape, axis), number_like(c.inputs[0], 0))};
 }
 
 template <const Op& op>
@@ -190,6 +208,13 @@ std::vector<Example> reduction_examples() {
   return examples;
 }
 
+std::vector<Example> sum_examples() {
+  std::vector<Example> examples = reduction_examples();
+  for (Dtype d : {Dtype::kI8, Dtype::kU8, Dtype::kBool})
+    examples.push_back({{{d, {4, 9}}}, {{"axis", std::int64_t{0}}}, -2, 2, 120});
+  return examples;
+}
+
 // Elements before, along and after the axis.
 std::vector<std::int64_t> around_axis(const Call& call) {
   const Shape& x = call.inputs[0].shape;
@@ -215,7 +240,7 @@ template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
                        Reference reference, GradientRule rule, KernelKind kernel,
                        CppCall (*cpp)(const Call&), Onnx onnx, std::string_view accuracy,
-                       bool smooth) {
+                       bool smooth, std::vector<Example> (*examples)() = reduction_examples) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kReductionShapes,
@@ -232,16 +257,17 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .cpp = cpp_call(cpp),
                    .onnx = onnx,
                    .accuracy = accuracy,
-                   .examples = reduction_examples});
+                   .examples = examples});
 }
 
 }  // namespace
 
 namespace op {
 
-constinit const Op sum = reduction<sum>("sum", "the sum over an axis", reduction_types,
-                                        sum_reference, gradient(sum_gradient), KernelKind::kSum,
-                                        sum_cpp, {"ReduceSum", 13}, kSummed, true);
+constinit const Op sum =
+    reduction<sum>("sum", "the sum over an axis; of integers and booleans in i64", sum_types,
+                   sum_reference, gradient(sum_gradient), KernelKind::kSum, sum_cpp,
+                   {"ReduceSum", 13}, kSummed, true, sum_examples);
 constinit const Op prod = complete({.name = "prod",
                                     .formula = "the product over an axis",
                                     .shapes = kReductionShapes,
@@ -281,9 +307,23 @@ Value reduce(const Op& op, const Value& x, std::int64_t axis) {
   return call1(op, {x}, {{"axis", static_cast<std::int64_t>(from_front)}});
 }
 
+// The dtype of a mean: a share of true is a number.
+Dtype of_mean(const Value& x) { return x.dtype() == Dtype::kBool ? Dtype::kF32 : x.dtype(); }
+
+template <class F>
+Value averaged(const Value& x, std::string_view what, const F& f) {
+  if (is_integer(x.dtype()))
+    throw Error(ErrorCode::kDtype,
+                fmt::format("{} of {}: a quotient of integers is none; cast to f32 first", what,
+                            to_string(x.type())));
+  return added_up(x, f);
+}
+
 }  // namespace
 
-Value sum(Value x, std::int64_t axis) { return reduce(op::sum, x, axis); }
+Value sum(Value x, std::int64_t axis) {
+  return added_up(x, [&](const Value& v) { return reduce(op::sum, v, axis); });
+}
 Value max(Value x, std::int64_t axis) { return reduce(op::max, x, axis); }
 Value min(Value x, std::int64_t axis) { return reduce(op::min, x, axis); }
 Value argmax(Value x, std::int64_t axis) { return reduce(op::argmax, x, axis); }
@@ -300,20 +340,41 @@ Value argmin(Value x, std::int64_t axis) {
       return argmax(x, axis);
   }
 }
-Value prod(Value x, std::int64_t axis) { return reduce(op::prod, x, axis); }
+Value prod(Value x, std::int64_t axis) {
+  return added_up(x, [&](const Value& v) {
+    return reduce(op::prod, is_counted(v.dtype()) ? cast(v, Dtype::kI64) : v, axis);
+  });
+}
 
 Value mean(Value x, std::int64_t axis) {
   const Shape shape = x.shape();
   const auto count = shape[normalize_axis(axis, shape.rank(), "mean")];
-  return sum(x, axis) / static_cast<double>(count);
+  return averaged(x, "mean", [&](const Value& v) {
+    return cast(sum(v, axis), of_mean(v)) / static_cast<double>(count);
+  });
 }
 Value variance(Value x, std::int64_t axis) {
-  const Value centered = x - expand_axis(mean(x, axis), x.shape(), axis);
-  return mean(centered * centered, axis);
+  return averaged(x, "variance", [&](const Value& v) {
+    const Value y = cast(v, of_mean(v));
+    const auto mean_of = [&](const Value& u) { return mean(u, axis); };
+    const auto spread = [&](const Value& u) { return expand_axis(u, y.shape(), axis); };
+    return moments_of(y, mean_of, spread).variance;
+  });
+}
+// The mean of equal numbers may be rounded, so their variance is not 0 to the bit. The root of a
+// constant has a slope, that of 0 has none.
+Value standard_deviation(Value x, std::int64_t axis) {
+  return averaged(x, "standard_deviation", [&](const Value& v) {
+    const Value y = cast(v, of_mean(v));
+    const Value range = max(y, axis) - min(y, axis);
+    const Value equal = range == number_like(range, 0);
+    const Value spread = select(equal, number_like(range, 1), variance(v, axis));
+    return select(equal, number_like(range, 0), sqrt(spread));
+  });
 }
 
 Value sum(Value x) { return sum(reshape(x, Shape{x.shape().elements()}), 0); }
-Value mean(Value x) { return sum(x) / static_cast<double>(x.shape().elements()); }
+Value mean(Value x) { return mean(reshape(x, Shape{x.shape().elements()}), 0); }
 
 Value expand_axis(Value reduced, const Shape& shape, std::int64_t axis) {
   const std::size_t at = normalize_axis(axis, shape.rank(), "expand_axis");

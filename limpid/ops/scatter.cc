@@ -173,10 +173,12 @@ Values multiply_update_gradient(const GradientCall& c) {
 // All elements that equal the result get an equal share.
 Values extreme_update_gradient(const GradientCall& c) {
   const ScatterParts p(c);
-  const Value x_wins = p.as_number(p.x == p.result);
-  const Value update_wins = p.as_number(p.updates == p.of_rows(p.result));
-  const Value share = p.g / (x_wins + p.of_updates(update_wins));
-  return {x_wins * share, Value(), update_wins * p.of_rows(share)};
+  const Value x_wins = p.x == p.result;
+  const Value update_wins = p.updates == p.of_rows(p.result);
+  const Value share = p.g / (p.as_number(x_wins) + p.of_updates(p.as_number(update_wins)));
+  const Value of_updates = p.of_rows(share);
+  return {select(x_wins, share, number_like(share, 0)), Value(),
+          select(update_wins, of_updates, number_like(of_updates, 0))};
 }
 
 // ---- batching, examples

@@ -102,13 +102,15 @@ Values cross_entropy_body(std::span<const Value> in, const Attributes&) {
   return {-sum(chosen, -1)};
 }
 
-// prediction - target, each row times its cotangent. The cotangent counts as 0 if the label is not
-// a class: the target then sums to 0, otherwise to 1.
+// prediction - target, each row times its cotangent. A row whose label is not a class is left out:
+// its gradient is 0, whatever it holds.
 Values cross_entropy_gradient(const GradientCall& c) {
   const Value prediction = softmax(c.inputs[0], -1);
   const Value target = cast(one_hot(c.inputs[1], prediction.shape().back()), prediction.dtype());
-  const Value cotangent = c.cotangents[0] * sum(target, -1);
-  return {(prediction - target) * expand_axis(cotangent, prediction.shape(), -1), Value()};
+  const Shape shape = prediction.shape();
+  const Value is_class = expand_axis(cast(sum(target, -1), Dtype::kBool), shape, -1);
+  const Value slope = select(is_class, prediction - target, number_like(prediction, 0));
+  return {slope * expand_axis(c.cotangents[0], shape, -1), Value()};
 }
 
 Values cross_entropy_batching(const BatchingCall& c) {

@@ -23,6 +23,7 @@ std::vector<Type> argsort_types(const Call& call) {
   if (x.rank() == 0)
     throw Error(ErrorCode::kShape,
                 fmt::format("{}: {} has no axis to sort", where(call), to_string(call.inputs[0])));
+  require_i32_indices(call, x.back());
   return {{Dtype::kI32, x}};
 }
 

@@ -17,10 +17,12 @@ struct Adagrad {
 
   // The initial state: for every parameter "sum.<name>", filled with initial_sum.
   Params init(const Params& params) const;
-  // One step. `gradients` has the names of the parameters; `rate` is a scalar of their dtype.
-  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+  // One step. `gradients` has the names of the parameters. `rate`, and `gradient_scale` if given,
+  // are scalars of their dtype; the gradients are first multiplied by gradient_scale.
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                    Value gradient_scale = {}) const;
 
-  static const OptimizerRecord<Adagrad> record;
+  static const OptimizerRecord record;
 };
 
 }  // namespace limpid::optim

@@ -14,6 +14,9 @@ namespace limpid::optim {
 //   p' = p - rate / (1 - beta1^t) * (m' / (sqrt(v') / sqrt(1 - beta2^t) + eps))
 //
 // With amsgrad (Reddi, Kale, Kumar 2018) the largest v' so far takes the place of v' in the root.
+// In f32, g^2 is infinite from |g| = 1.8e19 on, and v stays so: the parameter never moves again.
+// A training run ends there instead, since the norm of the gradient is infinite, too; in a loop of
+// your own, clip the gradients or look at v.
 //
 // The powers of beta are state: f64 scalars that each step multiplies by beta. f64 products are the
 // same on all machines, and 1 - beta^t keeps full f32 precision (in f32 it would lose half of the
@@ -35,7 +38,7 @@ struct Adam {
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;
 
-  static const OptimizerRecord<Adam> record;
+  static const OptimizerRecord record;
 };
 
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019, algorithm 2), as PyTorch's AdamW: g
@@ -54,7 +57,7 @@ struct AdamW {
   Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
                     Value gradient_scale = {}) const;
 
-  static const OptimizerRecord<AdamW> record;
+  static const OptimizerRecord record;
 };
 
 }  // namespace limpid::optim

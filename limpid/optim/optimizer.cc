@@ -3,49 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
-#include <type_traits>
-
+#include "limpid/core/enum_names.h"
 #include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/function/builder.h"
 #include "limpid/optim/clip.h"
+#include "limpid/optim/detail/check_scalar.h"
 
 namespace limpid::optim {
 namespace {
-
-// ---- the records, in the order of the variant
-
-struct Row {
-  std::string_view name;
-  Optimizer (*make)();
-};
-
-template <class T>
-Optimizer make() {
-  return T{};
-}
-
-template <class... Ts>
-std::array<Row, sizeof...(Ts)> rows_of(const std::variant<Ts...>*) {
-  return {{{Ts::record.name, make<Ts>}...}};
-}
-
-std::span<const Row> rows() {
-  static const auto all = rows_of(static_cast<const Optimizer*>(nullptr));
-  return all;
-}
-
-// Calls code(optimiser, its record).
-template <class O, class Code>
-auto with_record(O&& optimizer, const Code& code) {
-  return std::visit([&](auto& o) { return code(o, std::decay_t<decltype(o)>::record); }, optimizer);
-}
-
-template <class T>
-double get(const T& optimizer, const HyperParameter<T>& number) {
-  return std::visit([&](auto member) { return static_cast<double>(optimizer.*member); },
-                    number.member);
-}
 
 bool fits(Range range, double value) {
   switch (range) {
@@ -77,21 +43,38 @@ std::string_view text(Range range) {
 
 }  // namespace
 
-Params init(const Optimizer& optimizer, const Params& params) {
-  return std::visit([&](const auto& o) { return o.init(params); }, optimizer);
+Optimizer::Optimizer(const OptimizerRecord& record) : record_(&record) {
+  for (const Number& n : record.numbers) values_.push_back(n.usual);
 }
 
+void Optimizer::set(std::size_t number, double value) {
+  const Number& n = record_->numbers[number];
+  if (!fits(n.range, value))
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {} is {}, expected {}", record_->name,
+                                                         n.name, value, text(n.range)));
+  values_[number] = value;
+}
+
+Params init(const Optimizer& optimizer, const Params& params) {
+  return optimizer.record().init(optimizer.values(), params);
+}
+
+// A broadcast would give a parameter another shape, or one element of a gradient to several of its
+// elements.
 Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
               const Args& state, Value rate, Value gradient_scale) {
-  return std::visit(
-      [&](const auto& o) {
-        if constexpr (requires { o(params, gradients, state, rate, gradient_scale); })
-          return o(params, gradients, state, rate, gradient_scale);
-        else
-          return o(params, gradient_scale ? scaled(gradients, gradient_scale) : gradients, state,
-                   rate);
-      },
-      optimizer);
+  for (const auto& [name, p] : params)
+    if (const Value& g = gradients.at(name); g.shape() != p.shape())
+      throw Error(ErrorCode::kShape,
+                  fmt::format("optimizer: gradient of {}: expected the shape of {}, got {}",
+                              in_quotes(name), to_string(p.type()), to_string(g.type())));
+  detail::check_scalar("rate", rate);
+  const OptimizerRecord& record = optimizer.record();
+  if (!gradient_scale) return record.step(optimizer.values(), {params, gradients, state, rate});
+  detail::check_scalar("scale of the gradients", gradient_scale);
+  if (record.scales_gradients)
+    return record.step(optimizer.values(), {params, gradients, state, rate, gradient_scale});
+  return record.step(optimizer.values(), {params, scaled(gradients, gradient_scale), state, rate});
 }
 
 std::vector<Input> state_inputs(const Optimizer& optimizer, const std::vector<Input>& params) {
@@ -130,63 +113,42 @@ Function update_function(const Optimizer& optimizer, const std::vector<Input>& p
       names);
 }
 
-std::string_view name(const Optimizer& optimizer) {
-  return with_record(optimizer, [](const auto&, const auto& record) { return record.name; });
-}
+std::string_view name(const Optimizer& optimizer) { return optimizer.record().name; }
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
-  for (const Row& r : rows()) names.emplace_back(r.name);
+  for (const OptimizerRecord* record : all_optimizers()) names.emplace_back(record->name);
   return names;
 }
 
 Optimizer optimizer_from_name(std::string_view name) {
-  for (const Row& r : rows())
-    if (r.name == name) return r.make();
-  throw_missing(name, optimizer_names());
+  for (const OptimizerRecord* record : all_optimizers())
+    if (record->name == name) return Optimizer(*record);
+  refuse_name("optimizer", optimizer_names(), name);
 }
 
-double usual_rate(const Optimizer& optimizer) {
-  return with_record(optimizer, [](const auto&, const auto& record) { return record.rate; });
-}
+double usual_rate(const Optimizer& optimizer) { return optimizer.record().rate; }
 
 std::vector<std::pair<std::string, double>> numbers(const Optimizer& optimizer) {
   std::vector<std::pair<std::string, double>> all;
-  with_record(optimizer, [&](const auto& o, const auto& record) {
-    for (const auto& number : record.numbers) all.emplace_back(number.name, get(o, number));
-  });
+  for (std::size_t i = 0; i < optimizer.values().size(); ++i)
+    all.emplace_back(optimizer.record().numbers[i].name, optimizer.values()[i]);
   return all;
 }
 
 void set_number(Optimizer& optimizer, std::string_view number, double value) {
-  with_record(optimizer, [&](auto& o, const auto& record) {
-    std::vector<std::string_view> names;
-    for (const auto& n : record.numbers) {
-      names.push_back(n.name);
-      if (n.name != number) continue;
-      if (!fits(n.range, value))
-        throw Error(
-            ErrorCode::kInvalidArgument,
-            fmt::format("{}: {} is {}, expected {}", record.name, number, value, text(n.range)));
-      return std::visit(
-          [&](auto member) { o.*member = static_cast<std::decay_t<decltype(o.*member)>>(value); },
-          n.member);
-    }
-    throw Error(ErrorCode::kNotFound, fmt::format("{}: has no {}; it has {}", record.name, number,
-                                                  fmt::join(names, ", ")));
-  });
+  const OptimizerRecord& record = optimizer.record();
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < record.numbers.size(); ++i) {
+    if (record.numbers[i].name == number) return optimizer.set(i, value);
+    names.push_back(record.numbers[i].name);
+  }
+  throw Error(ErrorCode::kNotFound,
+              fmt::format("{}: has no {}; it has {}", record.name, number, fmt::join(names, ", ")));
 }
 
-std::vector<Number> numbers_of(std::string_view optimizer) {
-  std::vector<Number> all;
-  const Optimizer usual = optimizer_from_name(optimizer);
-  with_record(usual, [&](const auto& o, const auto& record) {
-    for (const auto& n : record.numbers) {
-      const double value = get(o, n);
-      all.push_back({n.name, n.help, n.range, value, n.in_training.value_or(value)});
-    }
-  });
-  return all;
+std::span<const Number> numbers_of(std::string_view optimizer) {
+  return optimizer_from_name(optimizer).record().numbers;
 }
 
 }  // namespace limpid::optim

@@ -1,24 +1,47 @@
 // Optimizer: any of the optimisers, by name, and its step as a Function.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "limpid/function/function.h"
 #include "limpid/optim/adagrad.h"
 #include "limpid/optim/adam.h"
+#include "limpid/optim/record.h"
 #include "limpid/optim/rmsprop.h"
 #include "limpid/optim/sgd.h"
 
 namespace limpid::optim {
 
-// An optimiser with its hyper-parameters. To add one, write its two files and list it here.
-using Optimizer = std::variant<Sgd, RmsProp, Adam, AdamW, Adagrad>;
+// An optimiser with its hyper-parameters.
+class Optimizer {
+ public:
+  // Of one of the structs of this folder, such as Adam{.beta2 = 0.99}.
+  template <class T>
+  requires requires { T::record.numbers; }
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Optimizer(const T& rule) : record_(&T::record), values_(T::record.values(&rule)) {}
+  // With the default hyper-parameters.
+  explicit Optimizer(const OptimizerRecord& record);
 
-// The initial state, and one step, by the optimiser's init and operator(). If gradient_scale is
-// given, all gradients are first multiplied by it.
+  const OptimizerRecord& record() const { return *record_; }
+  // In the order of record().numbers.
+  std::span<const double> values() const { return values_; }
+
+  // Sets one of them. Throws kInvalidArgument if the value is out of range.
+  void set(std::size_t number, double value);
+
+  bool operator==(const Optimizer&) const = default;
+
+ private:
+  const OptimizerRecord* record_;
+  std::vector<double> values_;
+};
+
+// The initial state, and one step. If gradient_scale is given, all gradients are first multiplied
+// by it. `update` throws as update.h has it, whatever the optimiser.
 Params init(const Optimizer& optimizer, const Params& params);
 Update update(const Optimizer& optimizer, const Args& params, const Args& gradients,
               const Args& state, Value rate, Value gradient_scale = {});
@@ -49,14 +72,7 @@ std::vector<std::pair<std::string, double>> numbers(const Optimizer& optimizer);
 // lists those it has), kInvalidArgument if the value is out of range.
 void set_number(Optimizer& optimizer, std::string_view number, double value);
 
-// A hyper-parameter, from an optimiser's record.
-struct Number {
-  std::string_view name;
-  std::string_view help;
-  Range range;
-  double usual;        // the struct's default
-  double in_training;  // the default of `limpid train`
-};
-std::vector<Number> numbers_of(std::string_view optimizer);
+// The hyper-parameters of the optimiser with this name, from its record.
+std::span<const Number> numbers_of(std::string_view optimizer);
 
 }  // namespace limpid::optim

@@ -1,61 +1,57 @@
-// OptimizerRecord: describes an optimiser: its name, its hyper-parameters with their ranges and
-// help, and the default learning rate. Each optimiser defines its record.
+// OptimizerRecord: describes an optimiser completely: its name, its hyper-parameters with their
+// ranges and help, the default learning rate, its state and its step. The records, and the list of
+// them, are in rules.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
+
+#include "limpid/core/params.h"
+#include "limpid/optim/update.h"
 
 namespace limpid::optim {
 
 // The range of a hyper-parameter: [0, 1]; [0, 1); 0 or more; 0 or 1.
 enum class Range : std::uint8_t { kShare, kBelowOne, kNotNegative, kSwitch };
 
-// A hyper-parameter of optimiser T.
-template <class T>
-struct HyperParameter {
+// A hyper-parameter.
+struct Number {
   std::string_view name;  // the key optimizer.NAME of `limpid train`, and the option --NAME
   std::string_view help;
   Range range;
-  std::variant<double T::*, bool T::*> member;
-  // The default of `limpid train`, if it differs from that of the struct.
-  std::optional<double> in_training = {};
+  double usual;        // the default of the struct
+  double in_training;  // the default of `limpid train`
 };
 
-// The record of optimiser T.
-template <class T>
+// The operands of a step. The gradients have the names and shapes of the parameters; the rate, and
+// gradient_scale if given, are scalars of their dtype.
+struct Operands {
+  const Args& params;
+  const Args& gradients;
+  const Args& state;
+  Value rate;
+  Value gradient_scale = {};
+};
+
 struct OptimizerRecord {
-  std::string_view name;
+  std::string_view name;   // "rmsprop"
+  std::string_view type;   // "RmsProp", the struct and the class in Python
+  std::string_view about;  // one line
   double rate;  // default learning rate: PyTorch's, or 0.05 for SGD, for which PyTorch has none
-  std::span<const HyperParameter<T>> numbers;
+  std::span<const Number> numbers;
+  // The values of the hyper-parameters in a struct, in the order of `numbers`.
+  std::vector<double> (*values)(const void* rule);
+  Params (*init)(std::span<const double> values, const Params& params);
+  Update (*step)(std::span<const double> values, const Operands& operands);
+  bool scales_gradients;  // `step` multiplies by gradient_scale itself
 };
 
-// ---- hyper-parameters of several optimisers
-
-// T::momentum. `in_training` is the default of `limpid train`, if it differs.
-template <class T>
-constexpr HyperParameter<T> momentum_number(std::optional<double> in_training = {}) {
-  return {"momentum", "Momentum coefficient", Range::kShare, &T::momentum, in_training};
-}
-// T::eps.
-template <class T>
-constexpr HyperParameter<T> eps_number() {
-  return {"eps", "Epsilon added to the denominator for numerical stability", Range::kNotNegative,
-          &T::eps};
-}
-// T::weight_decay.
-template <class T>
-constexpr HyperParameter<T> weight_decay_number() {
-  return {"weight_decay", "Weight decay: L2 penalty added to the gradient; decoupled in adamw",
-          Range::kNotNegative, &T::weight_decay};
-}
-// T::decay_vectors; off by default in `limpid train`.
-template <class T>
-constexpr HyperParameter<T> decay_vectors_number() {
-  return {"decay_vectors", "Apply weight decay to biases and norm weights, too", Range::kSwitch,
-          &T::decay_vectors, 0};
-}
+// All optimisers.
+std::span<const OptimizerRecord* const> all_optimizers();
 
 }  // namespace limpid::optim

@@ -23,10 +23,12 @@ struct RmsProp {
   // The initial state: for every parameter "square_avg.<name>", "grad_avg.<name>" if centered,
   // "momentum.<name>" with momentum; all zeros.
   Params init(const Params& params) const;
-  // One step. `gradients` has the names of the parameters; `rate` is a scalar of their dtype.
-  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate) const;
+  // One step. `gradients` has the names of the parameters. `rate`, and `gradient_scale` if given,
+  // are scalars of their dtype; the gradients are first multiplied by gradient_scale.
+  Update operator()(const Args& params, const Args& gradients, const Args& state, Value rate,
+                    Value gradient_scale = {}) const;
 
-  static const OptimizerRecord<RmsProp> record;
+  static const OptimizerRecord record;
 };
 
 }  // namespace limpid::optim

@@ -11,8 +11,6 @@
 namespace limpid::optim {
 namespace {
 
-constexpr std::string_view kNames[] = {"constant", "linear", "step", "cosine"};
-
 // cos(pi t) for t in [0, 1], by the Taylor series on the first half: f64 sums and products in a
 // fixed order.
 double cos_pi(double t) {
@@ -60,16 +58,6 @@ double Schedule::at(std::int64_t step) const {
       return rate * (1 + cos_pi(static_cast<double>(std::min(done, length)) / whole)) / 2;
   }
   return rate;
-}
-
-std::string_view name(Schedule::Kind kind) { return kNames[static_cast<std::size_t>(kind)]; }
-
-std::vector<std::string> schedule_names() { return {std::begin(kNames), std::end(kNames)}; }
-
-Schedule::Kind schedule_from_name(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kNames); ++i)
-    if (kNames[i] == name) return static_cast<Schedule::Kind>(i);
-  throw_missing(name, schedule_names());
 }
 
 }  // namespace limpid::optim

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/enum_names.h"
+
 namespace limpid::optim {
 
 // A learning rate for every step of a run.
@@ -31,10 +33,10 @@ struct Schedule {
   double at(std::int64_t step) const;
 };
 
-// "constant", "linear", "step", "cosine".
-std::string_view name(Schedule::Kind kind);
-std::vector<std::string> schedule_names();
-// Throws kNotFound; the message lists the names that exist.
-Schedule::Kind schedule_from_name(std::string_view name);
+// Its names (core/enum_names.h).
+constexpr EnumNames<4> enum_names(Schedule::Kind) {
+  return {"schedule", {"constant", "linear", "step", "cosine"}};
+}
+using limpid::name;
 
 }  // namespace limpid::optim

@@ -12,11 +12,4 @@ struct Update {
   Args state;
 };
 
-// Whether an optimiser with these options applies weight decay to this parameter. Without
-// decay_vectors, parameters with fewer than two dimensions (biases, norm weights) do not decay, as
-// is usual (Goodfellow, Bengio, Courville: Deep Learning, 2016, section 7.1).
-inline bool decays(double weight_decay, bool decay_vectors, const Value& p) {
-  return weight_decay != 0 && (decay_vectors || p.rank() >= 2);
-}
-
 }  // namespace limpid::optim

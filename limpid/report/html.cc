@@ -4,9 +4,13 @@
 #include <zlib.h>
 
 #include <array>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "limpid/core/base64.h"
 #include "limpid/core/error.h"
+#include "limpid/core/utf8.h"
 
 namespace limpid::report {
 namespace {
@@ -15,18 +19,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 // The bytes of the UTF-8 character at the front of `text`; 0 where there is none.
 std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || size > text.size()) return 0;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Longer than needed, a surrogate, or beyond U+10FFFF.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F))
-    return 0;
-  return size;
+  const std::optional<CodePoint> first = first_code_point(text);
+  return first ? first->bytes : 0;
 }
 
 using Bytes = std::vector<unsigned char>;
@@ -71,19 +65,6 @@ Bytes png_of(std::span<const std::uint8_t> pixels, std::size_t width) {
   return png;
 }
 
-std::string base64(std::span<const unsigned char> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t n = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < n ? bytes[i + k] : 0u);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= n ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -117,7 +98,8 @@ std::string png_uri(std::span<const std::uint8_t> pixels, std::int64_t width) {
     throw Error(
         ErrorCode::kInvalidArgument,
         fmt::format("png: {} pixels do not make an image with rows of {}", pixels.size(), width));
-  return "data:image/png;base64," + base64(png_of(pixels, static_cast<std::size_t>(width)));
+  const Bytes png = png_of(pixels, static_cast<std::size_t>(width));
+  return "data:image/png;base64," + base64(std::as_bytes(std::span(png)));
 }
 
 }  // namespace limpid::report

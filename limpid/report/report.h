@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "limpid/inspect/summary.h"
-#include "limpid/train/doctor.h"
+#include "limpid/train/diagnostics/doctor.h"
 
 namespace limpid::report {
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "limpid/serve/together.h"
+#include "limpid/serve/deferred_posts.h"
 
 namespace limpid::serve {
 namespace {
@@ -144,7 +144,7 @@ void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vect
   for (const Piece& piece : pieces) rows += piece.count;
   const Clock::time_point begin = Clock::now();
   {
-    const Together together;
+    const DeferredPosts deferred;
     run(*lane, pieces);
   }
   const double taken = seconds(Clock::now() - begin);

@@ -1,5 +1,5 @@
 // Batcher: dynamic batching: computes rows of several requests together. Independent of protocols
-// and HTTP. Depends on core, ticket.h and together.h.
+// and HTTP. Depends on core, ticket.h and deferred_posts.h.
 #pragma once
 
 #include <chrono>

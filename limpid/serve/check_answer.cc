@@ -11,7 +11,8 @@
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/core/visit_dtype.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/serve/http_error.h"
 
 namespace limpid::serve {
@@ -19,27 +20,13 @@ namespace {
 
 // An element as text, for a message.
 std::string shown(const Tensor& tensor, std::size_t i) {
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return fmt::format("{}", tensor.values<float>()[i]);
-    case Dtype::kF64:
-      return fmt::format("{}", tensor.values<double>()[i]);
-    case Dtype::kBf16:
-      return fmt::format("{}", to_f32(tensor.values<Bf16>()[i]));
-    case Dtype::kF16:
-      return fmt::format("{}", to_f32(tensor.values<F16>()[i]));
-    case Dtype::kI32:
-      return fmt::format("{}", tensor.values<std::int32_t>()[i]);
-    case Dtype::kI64:
-      return fmt::format("{}", tensor.values<std::int64_t>()[i]);
-    case Dtype::kI8:
-      return fmt::format("{}", tensor.values<std::int8_t>()[i]);
-    case Dtype::kU8:
-      return fmt::format("{}", tensor.values<std::uint8_t>()[i]);
-    case Dtype::kBool:
-      return tensor.values<bool>()[i] ? "true" : "false";
-  }
-  return "";
+  return visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) {
+    const T x = tensor.values<T>()[i];
+    if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, Bf16>)
+      return fmt::format("{}", to_f32(x));
+    else
+      return fmt::format("{}", x);
+  });
 }
 
 template <class F>

@@ -16,9 +16,9 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
-#include "limpid/data/character_stream.h"
-#include "limpid/data/prompt.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/data/text/character_stream.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/models/prompt.h"
 #include "limpid/serve/event_stream.h"
 #include "limpid/serve/receipt.h"
 
@@ -304,7 +304,7 @@ class Choice {
   bool reads_prompt() const { return request_.echo && request_.logprobs.has_value(); }
 
   // Adds the next token. Returns false if it ends the text.
-  bool take(const Completer::Token& token) {
+  bool take(const Scheduler::Token& token) {
     if (token.of_prompt) {
       note(token);
       // BOS is not a part of the text.
@@ -368,7 +368,7 @@ class Choice {
     ready_ += text;
   }
 
-  void note(const Completer::Token& token) {
+  void note(const Scheduler::Token& token) {
     if (!request_.logprobs) return;
     TokenFacts facts{.token = token.token, .offset = offset_};
     if (!token.logits.empty()) {
@@ -437,7 +437,7 @@ Tensor tensor_of(const std::vector<std::int32_t>& tokens) {
       [&](std::span<std::int32_t> to) { std::copy(tokens.begin(), tokens.end(), to.begin()); });
 }
 
-// A request and its response. Used on the Completer's thread only, once it is submitted.
+// A request and its response. Used on the Scheduler's thread only, once it is submitted.
 class Completion {
  public:
   Completion(CompletionRequest request, std::shared_ptr<const ServedModel> model,
@@ -456,9 +456,9 @@ class Completion {
   }
 
   // The texts of a request; their functions share ownership of it.
-  static std::vector<Completer::Text> texts_of(const std::shared_ptr<Completion>& all) {
+  static std::vector<Scheduler::Text> texts_of(const std::shared_ptr<Completion>& all) {
     const CompletionRequest& request = all->request_;
-    std::vector<Completer::Text> texts;
+    std::vector<Scheduler::Text> texts;
     for (std::size_t i = 0; i < all->writers_.size(); ++i) {
       const std::uint64_t number = i % static_cast<std::uint64_t>(request.n);
       texts.push_back({.prompt = all->prompt_of(i).tokens,
@@ -468,8 +468,8 @@ class Completion {
                        .tokens = request.tokens,
                        .reads_prompt = all->writers_[i].choice.reads_prompt(),
                        .ticket = all->ticket_,
-                       .on_token = [all, i](const Completer::Token& t) { return all->take(i, t); },
-                       .on_end = [all, i](const Completer::End& end) { all->end(i, end); }});
+                       .on_token = [all, i](const Scheduler::Token& t) { return all->take(i, t); },
+                       .on_end = [all, i](const Scheduler::End& end) { all->end(i, end); }});
     }
     return texts;
   }
@@ -484,7 +484,7 @@ class Completion {
     return request_.prompts[i / static_cast<std::size_t>(request_.n)];
   }
 
-  bool take(std::size_t i, const Completer::Token& token) {
+  bool take(std::size_t i, const Scheduler::Token& token) {
     Writer& writer = writers_[i];
     if (!token.of_prompt) {
       writer.last = Clock::now();
@@ -497,7 +497,7 @@ class Completion {
     return goes_on;
   }
 
-  void end(std::size_t i, const Completer::End& end) {
+  void end(std::size_t i, const Scheduler::End& end) {
     if (failed_) return;
     if (end.error) return fail(end.error);
     Writer& writer = writers_[i];
@@ -777,11 +777,11 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
 
 void complete(CompletionRequest request, std::shared_ptr<const ServedModel> model,
               std::shared_ptr<Ticket> ticket, const std::shared_ptr<Answer>& answer,
-              Completer& completer, Metrics& metrics) {
-  const std::shared_ptr<Completer::Lane> lane = model->language->lane;
+              Scheduler& scheduler, Metrics& metrics) {
+  const std::shared_ptr<Scheduler::Lane> lane = model->language->lane;
   const auto completion = std::make_shared<Completion>(std::move(request), std::move(model),
                                                        std::move(ticket), answer, metrics);
-  if (!completer.submit(lane, Completion::texts_of(completion)))
+  if (!scheduler.submit(lane, Completion::texts_of(completion)))
     throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
 }
 

@@ -1,5 +1,5 @@
 // OpenAI's completions API: parses requests and sends responses, whole or as a stream. Depends on
-// completer.h, models.h and event_stream.h.
+// scheduler.h, models.h and event_stream.h.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
 // Generates a completion and sends the response. Throws HttpError 503 if the queue is full.
 void complete(CompletionRequest request, std::shared_ptr<const ServedModel> model,
               std::shared_ptr<Ticket> ticket, const std::shared_ptr<Answer>& answer,
-              Completer& completer, Metrics& metrics);
+              Scheduler& scheduler, Metrics& metrics);
 
 // {"error": {"message": ..., "type": ..., "param": null, "code": ...}}.
 Response openai_error(const HttpError& error);

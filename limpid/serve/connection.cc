@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "limpid/serve/together.h"
+#include "limpid/serve/deferred_posts.h"
 
 namespace limpid::serve {
 namespace {
@@ -71,7 +71,7 @@ class SocketAnswer final : public Answer {
 
   bool part(std::string bytes) override {
     if (!unsent_ || ended_ || ticket_->given_up()) return false;
-    if (const std::uint64_t now = Together::round(); now != round_) {
+    if (const std::uint64_t now = DeferredPosts::round(); now != round_) {
       most_of_a_round_ = std::max(most_of_a_round_, std::exchange(of_this_round_, 0));
       round_ = now;
     }
@@ -108,7 +108,7 @@ class SocketAnswer final : public Answer {
 
   template <typename Step>
   void post(Step step) {
-    Together::hand_over(loop_, task(std::move(step)));
+    DeferredPosts::post(loop_, task(std::move(step)));
   }
 
   void cut_off() { loop_->post(std::move(cut_off_)); }

@@ -16,7 +16,8 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/json.h"
 #include "limpid/core/number_text.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/core/visit_dtype.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/serve/http_error.h"
 
 namespace limpid::serve {
@@ -229,27 +230,9 @@ Tensor tensor_of_json(const Shape& shape, const dom::array& data, const Where& w
 }
 
 Tensor tensor_of_json(const Type& type, const dom::array& data, const Where& where) {
-  switch (type.dtype) {
-    case Dtype::kF32:
-      return tensor_of_json<float>(type.shape, data, where);
-    case Dtype::kF64:
-      return tensor_of_json<double>(type.shape, data, where);
-    case Dtype::kBf16:
-      return tensor_of_json<Bf16>(type.shape, data, where);
-    case Dtype::kF16:
-      return tensor_of_json<F16>(type.shape, data, where);
-    case Dtype::kI32:
-      return tensor_of_json<std::int32_t>(type.shape, data, where);
-    case Dtype::kI64:
-      return tensor_of_json<std::int64_t>(type.shape, data, where);
-    case Dtype::kI8:
-      return tensor_of_json<std::int8_t>(type.shape, data, where);
-    case Dtype::kU8:
-      return tensor_of_json<std::uint8_t>(type.shape, data, where);
-    case Dtype::kBool:
-      return tensor_of_json<bool>(type.shape, data, where);
-  }
-  refuse("{}: an unknown datatype", where);
+  return visit(type.dtype, [&]<class T>(std::type_identity<T>) {
+    return tensor_of_json<T>(type.shape, data, where);
+  });
 }
 
 Tensor tensor_of_bytes(const Type& type, std::string_view bytes, const Where& where) {
@@ -492,36 +475,11 @@ void write_elements(std::string& json, const Tensor& tensor) {
 }
 
 void write_data(std::string& json, const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return write_elements<float>(json, tensor);
-    case Dtype::kF64:
-      return write_elements<double>(json, tensor);
-    case Dtype::kBf16:
-      return write_elements<Bf16>(json, tensor);
-    case Dtype::kF16:
-      return write_elements<F16>(json, tensor);
-    case Dtype::kI32:
-      return write_elements<std::int32_t>(json, tensor);
-    case Dtype::kI64:
-      return write_elements<std::int64_t>(json, tensor);
-    case Dtype::kI8:
-      return write_elements<std::int8_t>(json, tensor);
-    case Dtype::kU8:
-      return write_elements<std::uint8_t>(json, tensor);
-    case Dtype::kBool:
-      return write_elements<bool>(json, tensor);
-  }
+  visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) { write_elements<T>(json, tensor); });
 }
 
 void write_quoted(std::string& json, const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-  });
-  if (plain)
-    json.append(1, '"').append(text).append(1, '"');
-  else
-    json += Json(text).dump({.replace_invalid = true});
+  json += Json(text).dump({.replace_invalid = true});
 }
 
 Json shape_json(const Shape& shape) {

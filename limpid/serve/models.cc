@@ -10,9 +10,9 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
-#include "limpid/data/generate.h"
-#include "limpid/data/prompt.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/models/generate.h"
+#include "limpid/models/prompt.h"
 
 namespace limpid::serve {
 namespace {
@@ -100,8 +100,8 @@ Signature signature_of(const Model& model) {
   return signature;
 }
 
-Models::Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics)
-    : options_(std::move(options)), batcher_(batcher), completer_(completer), metrics_(metrics) {}
+Models::Models(Options options, Batcher& batcher, Scheduler& scheduler, Metrics& metrics)
+    : options_(std::move(options)), batcher_(batcher), scheduler_(scheduler), metrics_(metrics) {}
 
 Models::Id Models::add(std::string_view spec, bool optional) {
   std::string name;
@@ -263,7 +263,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
     if (error.code() == ErrorCode::kNoMemory) throw;
     service->no_chat = error.what();
   }
-  service->lane = completer_.lane(std::move(*language), kChunk, options_.pool);
+  service->lane = scheduler_.lane(std::move(*language), kChunk, options_.pool);
   return service;
 }
 
@@ -316,7 +316,7 @@ void Models::measure(Metrics::Gauges& gauges) const {
     if (const auto& language = place.model->language) {
       Metrics::Gauges::Language& all = gauges.languages[key.name];
       all.cache_bytes += language->bytes.caches;
-      all.texts += Completer::running(*language->lane);
+      all.texts += Scheduler::running(*language->lane);
       all.places += language->places;
     }
   }

@@ -1,4 +1,4 @@
-// Models: the served models, by name and version. Depends on batcher.h and completer.h.
+// Models: the served models, by name and version. Depends on batcher.h and scheduler.h.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "limpid/data/chat.h"
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/chat/chat.h"
+#include "limpid/data/text/tokenizer.h"
 #include "limpid/formats/model.h"
 #include "limpid/serve/batcher.h"
-#include "limpid/serve/completer.h"
 #include "limpid/serve/metrics.h"
+#include "limpid/serve/scheduler.h"
 
 namespace limpid::serve {
 
@@ -36,7 +36,7 @@ Signature signature_of(const Model& model);
 struct LanguageService {
   Tokenizer tokenizer;
   std::int64_t context = 0;  // the most tokens of a text, including its prompt; 0: unlimited
-  std::shared_ptr<Completer::Lane> lane;
+  std::shared_ptr<Scheduler::Lane> lane;
   std::size_t places = 0;  // the most texts at a time
   nn::LanguageModel::Bytes bytes = {};
   std::optional<Chat> chat = {};
@@ -73,7 +73,7 @@ class Models {
     std::string reason = {};  // why it is not ready; contains no path
   };
 
-  Models(Options options, Batcher& batcher, Completer& completer, Metrics& metrics);
+  Models(Options options, Batcher& batcher, Scheduler& scheduler, Metrics& metrics);
 
   struct Id {
     std::string name;
@@ -124,7 +124,7 @@ class Models {
 
   Options options_;
   Batcher& batcher_;
-  Completer& completer_;
+  Scheduler& scheduler_;
   Metrics& metrics_;
   std::mutex loading_;
   mutable std::mutex mutex_;

@@ -1,5 +1,5 @@
 // Receipt: hashes of the model, inputs and outputs of a response, which anybody can recompute.
-// Depends on inspect/promise.h and formats/model.h.
+// Depends on inspect/bit_hashes.h and formats/model.h.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ void Router::operator()(Request request, const std::shared_ptr<Answer>& answer) 
   if (is(path, {"metrics"})) {
     expect_method(request, "GET");
     Metrics::Gauges gauges = parts_.gauges();
-    gauges.queue = parts_.batcher.waiting() + parts_.completer.waiting();
+    gauges.queue = parts_.batcher.waiting() + parts_.scheduler.waiting();
     gauges.answer_bytes = answer_bytes_.taken();
     gauges.log_lines_lost = parts_.log.lost();
     parts_.models.measure(gauges);
@@ -138,7 +138,7 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
   name_model(*request.ticket, model);
   CompletionRequest asked = chat ? parse_chat(body, *model->language, parts_.limits)
                                  : parse_completion(body, *model->language, parts_.limits);
-  complete(std::move(asked), std::move(model), request.ticket, answer, parts_.completer,
+  complete(std::move(asked), std::move(model), request.ticket, answer, parts_.scheduler,
            parts_.metrics);
 }
 

@@ -10,12 +10,12 @@
 #include "limpid/serve/access_log.h"
 #include "limpid/serve/batcher.h"
 #include "limpid/serve/budget.h"
-#include "limpid/serve/completer.h"
 #include "limpid/serve/http.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/limits.h"
 #include "limpid/serve/metrics.h"
 #include "limpid/serve/models.h"
+#include "limpid/serve/scheduler.h"
 #include "limpid/serve/worker.h"
 
 namespace limpid::serve {
@@ -26,7 +26,7 @@ class Router {
     const Limits& limits;
     Models& models;
     Batcher& batcher;
-    Completer& completer;
+    Scheduler& scheduler;
     Metrics& metrics;
     AccessLog& log;
     std::string version;       // of Limpid

@@ -176,11 +176,9 @@ Shape of_one(const Shape& shape, std::int64_t inner, std::int64_t size) {
   return shape.replace(axis, shape[axis] / size);
 }
 
-bool is_elementwise(const Op& op) { return op.shapes == kElementwiseShapes; }
-
 std::optional<std::vector<Inner>> results_of_primitive(const ExampleCall& c) {
   const Op* const op = &c.call.op;
-  if (is_elementwise(*op)) return in_leading(c, shape_of(c, 0).rank());
+  if (op->elementwise) return in_leading(c, shape_of(c, 0).rank());
   if (op == &op::reshape) return {{c.inner[0]}};
   if (op == &op::broadcast) return of_broadcast(c);
   if (op == &op::transpose) return of_transpose(c);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <optional>
 
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/barrier.h"
 #include "limpid/ops/detail/families.h"
+#include "limpid/transforms/detail/slices.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
@@ -90,6 +93,7 @@ class Reverse {
         recompute_(f, values, options.recompute),
         depends_(dependents(f, wrt)),
         cotangents_(f.types().size()),
+        parts_(f.types().size()),
         matters_(f.types().size(), false),
         cut_by_(f.types().size(), nullptr) {}
 
@@ -99,7 +103,11 @@ class Reverse {
     if (is_floating(cotangent.dtype())) add(id, cotangent);
   }
 
+  // A slice's cotangent waits for those of the value's other slices.
   void add(ValueId id, const Value& cotangent) {
+    if (is_computed_with(cotangent.dtype()))
+      if (std::optional<detail::Part> part = detail::part_in_zeros(cotangent))
+        return parts_[static_cast<std::size_t>(id)].push_back(*std::move(part));
     Value& sum = cotangents_[static_cast<std::size_t>(id)];
     sum = !sum ? cotangent : summand(sum) + summand(cotangent);
   }
@@ -107,6 +115,7 @@ class Reverse {
   void run(Builder& builder) {
     const std::vector<std::size_t> order = order_of_graph(f_);
     for (auto node = order.rbegin(); node != order.rend(); ++node) step(builder, f_.nodes()[*node]);
+    for (std::size_t i = 0; i < f_.inputs().size(); ++i) add_parts(i);
   }
 
   // The gradient of one input; zeros if the outputs do not depend on it, or only through what is
@@ -132,9 +141,19 @@ class Reverse {
     return is_computed_with(cotangent.dtype()) ? cotangent : cast(cotangent, Dtype::kF32);
   }
 
+  // Completes the cotangent of a value that has all of them.
+  void add_parts(std::size_t id) {
+    if (parts_[id].empty()) return;
+    const Value parts = detail::sum_of_parts(std::move(parts_[id]), f_.types()[id].shape);
+    parts_[id].clear();
+    Value& sum = cotangents_[id];
+    sum = !sum ? parts : summand(sum) + parts;
+  }
+
   void step(Builder& builder, const Node& node) {
     const std::size_t first = static_cast<std::size_t>(node.first_output);
     const std::size_t count = f_.output_count(node);
+    for (std::size_t r = first; r < first + count; ++r) add_parts(r);
     const auto is_number = [&](std::size_t id) { return is_floating(f_.types()[id].dtype); };
     bool reached = false;
     bool matters = false;
@@ -195,6 +214,7 @@ class Reverse {
   Recompute recompute_;
   std::vector<bool> depends_;
   std::vector<Value> cotangents_;
+  std::vector<std::vector<detail::Part>> parts_;  // further cotangents of each value
   // Of each value: whether the outputs depend on it by more than constants, and an op without a
   // derivative in between, if there is one.
   std::vector<bool> matters_;
@@ -274,6 +294,20 @@ Segments each_of(std::vector<std::string> scopes) {
   return [scopes = std::move(scopes)](std::string_view scope) -> std::string {
     for (const std::string& s : scopes)
       if (is_at_or_below(scope, s)) return s;
+    return "";
+  };
+}
+
+Segments every(std::int64_t layers) {
+  return [layers](std::string_view scope) -> std::string {
+    for (std::size_t begin = 0; begin < scope.size();) {
+      const std::size_t end = std::min(scope.find('.', begin), scope.size());
+      std::int64_t number = 0;
+      const auto [rest, error] = std::from_chars(scope.data() + begin, scope.data() + end, number);
+      if (error == std::errc() && rest == scope.data() + end && number >= 0)
+        return fmt::format("{}{}", scope.substr(0, begin), number / layers);
+      begin = end + 1;
+    }
     return "";
   };
 }

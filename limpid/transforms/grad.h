@@ -2,6 +2,7 @@
 // again. For code on Values, see the same names in of_code.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ using Segments = std::function<std::string(std::string_view scope)>;
 // One segment for each of the scopes: "layers.3" contains the ops of "layers.3" and of the scopes
 // below it.
 Segments each_of(std::vector<std::string> scopes);
+// Segments of this many consecutive layers of a list, by the first number in their scopes: with 2
+// layers "h.0" and "h.1" are a segment, and "h.2" and "h.3" are. Requires layers >= 1.
+Segments every(std::int64_t layers);
 
 // Options of vjp(), value_and_grad() and grad().
 struct GradOptions {

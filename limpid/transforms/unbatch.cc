@@ -113,7 +113,7 @@ class Unbatch {
       return find(at(node.inputs[operand]), at_inner) != nullptr;
     };
     const ExampleCall c{call, size_, inner, repeats};
-    const bool composition = call.op.body.given() && !detail::is_elementwise(call.op);
+    const bool composition = call.op.body.given() && !call.op.elementwise;
     const auto results = composition ? results_of_body(c) : detail::results_of_primitive(c);
     return results.value_or(std::vector<Inner>());
   }

@@ -98,10 +98,4 @@ auto with_gradient(Body, Gradient) {
   return detail::WithGradient<Body, Gradient>();
 }
 
-// x, treated as a constant by grad (PyTorch: detach). Another way is to compute x outside of the
-// code that is differentiated: captured Values are constants, too.
-inline Value stop_gradient(Value x) {
-  return with_gradient([](Value y) { return y; }, [](Value, Value, Value) { return Value(); })(x);
-}
-
 }  // namespace limpid

@@ -89,12 +89,12 @@ Json answer_tensor(Session& session, const JsonView& json) {
                .value = json.at("value").as_string(),
                .bins = integer_or(json, "bins", kBins)};
   if (const auto box = json.find("box")) request.box = box_from_json(*box);
-  const As as = as_from_name(string_or(json, "as", "numbers"));
+  const auto encoding = from_name<Encoding>(string_or(json, "as", "numbers"));
   const Looked looked = look(session, request);
   return {{"name", looked.name},
           {"statistics", to_json(looked.statistics)},
           {"histogram", to_json(looked.histogram)},
-          {"values", to_json(looked.values, as)}};
+          {"values", to_json(looked.values, encoding)}};
 }
 
 Json answer_data(Session& session, const JsonView& json) {
@@ -199,8 +199,8 @@ Json answer_attention(Session& session, const JsonView& json) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   return {{"queries", weights.shape()[0]},
           {"keys", weights.shape()[1]},
-          {"weights",
-           to_json(values_of(weights, {}, kMost), as_from_name(string_or(json, "as", "base64")))}};
+          {"weights", to_json(values_of(weights, {}, kMost),
+                              from_name<Encoding>(string_or(json, "as", "base64")))}};
 }
 
 Json answer_generate(Session& session, const JsonView& json) {
@@ -292,7 +292,7 @@ Json answer_run_start(Session& session, const JsonView& json) {
 
 Json answer_run_action(Session& session, const JsonView& json) {
   const std::string run = json.at("run").as_string();
-  session.runs().act(run, action_from_name(json.at("action").as_string()));
+  session.runs().act(run, from_name<Runs::Action>(json.at("action").as_string()));
   return session.runs().info(run);
 }
 

@@ -8,7 +8,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/text.h"
-#include "limpid/train/run_folder.h"
+#include "limpid/train/run/run_folder.h"
 
 namespace limpid::view {
 namespace {

@@ -12,7 +12,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/softmax.h"
-#include "limpid/train/metrics.h"
+#include "limpid/train/loop/metrics.h"
 
 namespace limpid::view {
 namespace {

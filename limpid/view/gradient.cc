@@ -11,7 +11,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/standardize.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/problem.h"
+#include "limpid/train/loop/problem.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/rewrite.h"
 
@@ -157,9 +157,9 @@ Scalar loss_of_output(const Function& f, ValueId id, const train::Loss& loss,
       output = reshape(output, Shape{output.shape().elements() / width, width});
       output = slice(output, 0, 0, *counted);
     }
-    Args carried;
-    for (const auto& [name, at] : scales) carried.set(name, values[at]);
-    return mean(train::losses_in_scale(loss)(carried, output, target));
+    Args non_trainable;
+    for (const auto& [name, at] : scales) non_trainable.set(name, values[at]);
+    return mean(train::losses_in_scale(loss)(non_trainable, output, target));
   };
 }
 

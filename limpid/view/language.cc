@@ -7,9 +7,9 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/data/generate.h"
-#include "limpid/data/prompt.h"
 #include "limpid/function/builder.h"
+#include "limpid/models/generate.h"
+#include "limpid/models/prompt.h"
 #include "limpid/ops/attention_weights.h"
 #include "limpid/ops/softmax.h"
 #include "limpid/view/forward.h"

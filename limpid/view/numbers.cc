@@ -9,40 +9,26 @@
 #include <cstring>
 #include <limits>
 
+#include "limpid/core/base64.h"
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/core/visit_dtype.h"
 
 namespace limpid::view {
 namespace {
 
 // Reads an element of any dtype at an address.
 double number_of(Dtype dtype, const std::byte* at) {
-  const auto read = [&](auto zero) {
-    std::memcpy(&zero, at, sizeof zero);
-    return zero;
-  };
-  switch (dtype) {
-    case Dtype::kF32:
-      return static_cast<double>(read(0.0f));
-    case Dtype::kF64:
-      return read(0.0);
-    case Dtype::kBf16:
-      return static_cast<double>(to_f32(read(Bf16{})));
-    case Dtype::kF16:
-      return static_cast<double>(to_f32(read(F16{})));
-    case Dtype::kI32:
-      return read(std::int32_t{});
-    case Dtype::kI64:
-      return static_cast<double>(read(std::int64_t{}));
-    case Dtype::kI8:
-      return read(std::int8_t{});
-    case Dtype::kU8:
-    case Dtype::kBool:
-      return read(std::uint8_t{});
-  }
-  return 0;
+  return visit(dtype, [&]<class T>(std::type_identity<T>) {
+    T x{};
+    std::memcpy(&x, at, sizeof x);
+    if constexpr (std::is_same_v<T, F16> || std::is_same_v<T, Bf16>)
+      return static_cast<double>(to_f32(x));
+    else
+      return static_cast<double>(x);
+  });
 }
 
 std::uint64_t bits_of(Dtype dtype, const std::byte* at) {
@@ -225,14 +211,6 @@ Box box_from_json(const JsonView& json) {
   return {integers("first"), integers("count")};
 }
 
-As as_from_name(std::string_view name) {
-  if (name == "numbers") return As::kNumbers;
-  if (name == "hex") return As::kHex;
-  if (name == "base64") return As::kBase64;
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("as: expected numbers, hex or base64, got {}", in_quotes(name)));
-}
-
 Values values_of(const Tensor& tensor, const std::optional<Box>& asked, std::int64_t most) {
   Values values{.type = tensor.type()};
   const Shape& shape = tensor.shape();
@@ -252,43 +230,27 @@ Values values_of(const Tensor& tensor, const std::optional<Box>& asked, std::int
   return values;
 }
 
-Json to_json(const Values& values, As as) {
+Json to_json(const Values& values, Encoding encoding) {
   Json document{
       {"dtype", name(values.type.dtype)},
       {"shape", to_json(values.type.shape)},
       {"box", Json{{"first", Json(values.box.first)}, {"count", Json(values.box.count)}}}};
-  if (as == As::kBase64) {
+  if (encoding == Encoding::kBase64) {
     document["base64"] = base64(values.elements.bytes());
   } else {
     Json::Array list;
     list.reserve(static_cast<std::size_t>(values.elements.elements()));
     for (std::int64_t i = 0; i < values.elements.elements(); ++i) {
       const Exact number = exact_at(values.elements, i);
-      if (as == As::kHex)
+      if (encoding == Encoding::kHex)
         list.emplace_back(hex_of(number));
       else
         list.push_back(number_json(number.value, number.dtype));
     }
-    document[as == As::kHex ? "hex" : "values"] = Json(std::move(list));
+    document[encoding == Encoding::kHex ? "hex" : "values"] = Json(std::move(list));
   }
   document["complete"] = values.complete;
   return document;
-}
-
-std::string base64(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t word = 0;
-    for (std::size_t j = 0; j < 3; ++j)
-      word = word << 8 | (j < left ? std::to_integer<std::uint32_t>(bytes[i + j]) : 0);
-    for (std::size_t j = 0; j < 4; ++j)
-      text += j <= left ? kDigits[word >> (18 - 6 * j) & 63] : '=';
-  }
-  return text;
 }
 
 }  // namespace limpid::view

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/core/json.h"
 #include "limpid/core/statistics.h"
 #include "limpid/core/tensor.h"
@@ -59,9 +60,9 @@ struct Box {
 };
 Box box_from_json(const JsonView& json);
 // The encoding of elements.
-enum class As : std::uint8_t { kNumbers, kHex, kBase64 };
-// "numbers", "hex", "base64". Throws kNotFound.
-As as_from_name(std::string_view name);
+enum class Encoding : std::uint8_t { kNumbers, kHex, kBase64 };
+constexpr EnumNames<3> enum_names(Encoding) { return {"as", {"numbers", "hex", "base64"}}; }
+using limpid::name;
 
 // The elements in a box of a tensor, row-major.
 struct Values {
@@ -74,9 +75,6 @@ struct Values {
 // truncated along its first dimension that allows it. Throws kShape for a box outside of the
 // tensor.
 Values values_of(const Tensor& tensor, const std::optional<Box>& box, std::int64_t most);
-Json to_json(const Values& values, As as = As::kNumbers);
-
-// Base64 as in RFC 4648, with padding.
-std::string base64(std::span<const std::byte> bytes);
+Json to_json(const Values& values, Encoding encoding = Encoding::kNumbers);
 
 }  // namespace limpid::view

@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "limpid/core/base64.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/tensor.h"
@@ -18,12 +19,12 @@
 #include "limpid/emit/emit.h"
 #include "limpid/formats/file.h"
 #include "limpid/function/builder.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/ops/softmax.h"
-#include "limpid/train/evaluator.h"
-#include "limpid/train/run_setup.h"
+#include "limpid/train/loop/evaluator.h"
+#include "limpid/train/run/run_setup.h"
 #include "limpid/transforms/vmap.h"
-#include "limpid/view/for_shell.h"
+#include "limpid/view/shell_quote.h"
 #include "limpid/view/temporary.h"
 
 namespace limpid::view {
@@ -420,7 +421,7 @@ PlayExport Playground::take_away(const PlayConfig& config, const std::string& st
     take.command = fmt::format(
         "limpid train --data {}{} --activation {} --optimizer {} --lr {} --schedule constant "
         "--warmup 0 --dropout {}{} --batch {} --seed {} --steps {} --out play",
-        for_shell_if_needed(spec_of(config, "data.csv")),
+        shell_quote_if_needed(spec_of(config, "data.csv")),
         hidden.empty() ? std::string(" --hidden none")
                        : fmt::format(" --hidden {}", fmt::join(hidden, ",")),
         config.activation, config.optimizer, config.rate, config.dropout,

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "limpid/train/config.h"
+#include "limpid/train/config/config.h"
 #include "limpid/view/numbers.h"
 #include "limpid/view/session.h"
 

@@ -14,19 +14,17 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/optim/schedule.h"
-#include "limpid/train/checkpoint.h"
-#include "limpid/train/detail/event_json.h"
-#include "limpid/train/run_setup.h"
+#include "limpid/train/log/detail/event_json.h"
+#include "limpid/train/run/checkpoint.h"
+#include "limpid/train/run/run_setup.h"
 #include "limpid/view/numbers.h"
 
 namespace limpid::view {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kStates[] = {"running", "paused", "finished", "stopped", "elsewhere"};
 
 // A cursor counts the files that the log has been (a new one after an overwrite), and bytes read.
 constexpr std::int64_t kOffsets = std::int64_t{1} << 40;
@@ -266,22 +264,12 @@ fs::path named(const fs::path& folder) {
 
 std::size_t bytes_of_state(const train::TrainState& state) {
   std::size_t bytes = 0;
-  for (const Params* group : {&state.params, &state.carried, &state.optimizer, &state.best})
+  for (const Params* group : {&state.params, &state.non_trainable, &state.optimizer, &state.best})
     for (const auto& [name, tensor] : *group) bytes += tensor.type().bytes();
   return bytes;
 }
 
 }  // namespace
-
-std::string_view name(RunState state) { return kStates[static_cast<std::size_t>(state)]; }
-
-Runs::Action action_from_name(std::string_view name) {
-  if (name == "pause") return Runs::Action::kPause;
-  if (name == "resume") return Runs::Action::kResume;
-  if (name == "stop") return Runs::Action::kStop;
-  throw Error(ErrorCode::kNotFound,
-              fmt::format("action: expected pause, resume or stop, got {}", in_quotes(name)));
-}
 
 // ---- computing steps again
 
@@ -336,7 +324,7 @@ class Runs::Replayed {
     const auto& inputs = setup_.problem.inference.inputs();
     for (auto input = inputs.begin(); input != inputs.end() - 1; ++input) {
       const Tensor* const trained = s.params.find(input->name);
-      params.set(input->name, trained ? *trained : s.carried.at(input->name));
+      params.set(input->name, trained ? *trained : s.non_trainable.at(input->name));
     }
     return {setup_.problem.inference, std::move(params), setup_.model_config()};
   }
@@ -344,7 +332,7 @@ class Runs::Replayed {
  private:
   bool decays_to_the_end() const {
     using Kind = optim::Schedule::Kind;
-    const Kind kind = optim::schedule_from_name(*setup_.config.schedule);
+    const Kind kind = from_name<optim::Schedule::Kind>(*setup_.config.schedule);
     return kind == Kind::kLinear || kind == Kind::kCosine;
   }
   void keep(const train::TrainState& state) {

@@ -15,15 +15,18 @@
 #include <thread>
 #include <vector>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/core/json.h"
-#include "limpid/train/run.h"
-#include "limpid/train/run_folder.h"
+#include "limpid/train/run/run.h"
+#include "limpid/train/run/run_folder.h"
 #include "limpid/view/session.h"
 
 namespace limpid::view {
 
 enum class RunState : std::uint8_t { kRunning, kPaused, kFinished, kStopped, kElsewhere };
-std::string_view name(RunState state);  // "running", ...
+constexpr EnumNames<5> enum_names(RunState) {
+  return {"state", {"running", "paused", "finished", "stopped", "elsewhere"}};
+}
 
 // A request for a run's log.
 struct LogRequest {
@@ -115,7 +118,8 @@ class Runs {
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 
-Runs::Action action_from_name(std::string_view name);  // "pause", "resume", "stop"
+constexpr EnumNames<3> enum_names(Runs::Action) { return {"action", {"pause", "resume", "stop"}}; }
+using limpid::name;
 
 // A key for which configurations differ, and the value in each (null: none).
 struct ConfigRow {

@@ -11,18 +11,18 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
-#include "limpid/data/detail/data_kind.h"
+#include "limpid/data/kinds/detail/data_kind.h"
 #include "limpid/data/load_data.h"
-#include "limpid/data/prompt.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
-#include "limpid/inspect/promise.h"
-#include "limpid/train/config.h"
-#include "limpid/train/run_setup.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/models/prompt.h"
+#include "limpid/train/config/config.h"
+#include "limpid/train/run/run_setup.h"
 #include "limpid/view/language.h"
 #include "limpid/view/numbers.h"
 #include "limpid/view/playground.h"
@@ -33,8 +33,6 @@ namespace limpid::view {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kOrigins[] = {"named", "dropped", "run", "step", "variant"};
 
 std::string file_name(const std::string& path) {
   fs::path p(path);
@@ -73,8 +71,6 @@ Function with_all_values(const Function& f) {
 }
 
 }  // namespace
-
-std::string_view name(Origin origin) { return kOrigins[static_cast<std::size_t>(origin)]; }
 
 std::string token_text(const Tokenizer& tokenizer, std::int32_t token) {
   const std::string bytes = tokenizer.decode({&token, 1});

@@ -16,10 +16,11 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/compile/plan_store.h"
+#include "limpid/core/enum_names.h"
 #include "limpid/data/data_config.h"
 #include "limpid/data/dataset.h"
-#include "limpid/data/open_model.h"
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/text/tokenizer.h"
+#include "limpid/models/open_model.h"
 
 namespace limpid::view {
 
@@ -41,7 +42,10 @@ struct Limits {
 
 // The origin of a model.
 enum class Origin : std::uint8_t { kNamed, kDropped, kRun, kStep, kVariant };
-std::string_view name(Origin origin);  // "named", "dropped", ...
+constexpr EnumNames<5> enum_names(Origin) {
+  return {"origin", {"named", "dropped", "run", "step", "variant"}};
+}
+using limpid::name;
 
 // An open model with its metadata; or the tensors of a file without a function.
 struct OpenModel {

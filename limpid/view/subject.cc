@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/data/prompt.h"
+#include "limpid/core/visit_dtype.h"
 #include "limpid/function/text.h"
+#include "limpid/models/prompt.h"
 #include "limpid/view/numbers.h"
 
 namespace limpid::view {
@@ -59,7 +61,11 @@ Change change_from_json(const JsonView& json) {
 // ---- inputs
 
 template <class T>
-Tensor tensor_of(const Type& type, const std::vector<double>& numbers, double least, double most) {
+Tensor integers_of(const Type& type, const std::vector<double>& numbers) {
+  using Limits = std::numeric_limits<T>;
+  // A double holds no larger i64 exactly.
+  const double most = std::min(static_cast<double>(Limits::max()), 0x1p53);
+  const double least = std::max(static_cast<double>(Limits::min()), -0x1p53);
   return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!(numbers[i] >= least && numbers[i] <= most) || numbers[i] != std::trunc(numbers[i]))
@@ -76,36 +82,22 @@ Tensor input_tensor(const Input& input, const std::vector<double>& numbers) {
     throw Error(ErrorCode::kShape,
                 fmt::format("input {}: expected {} numbers ({}), got {}", in_quotes(input.name),
                             type.shape.elements(), to_string(type), numbers.size()));
-  switch (type.dtype) {
-    case Dtype::kF32:
-      return Tensor::generate<float>(type.shape, [&](std::span<float> out) {
-        std::transform(numbers.begin(), numbers.end(), out.begin(),
-                       [](double x) { return static_cast<float>(x); });
+  return visit(type.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      return integers_of<T>(type, numbers);
+    } else {
+      return Tensor::generate<T>(type.shape, [&](std::span<T> out) {
+        std::transform(numbers.begin(), numbers.end(), out.begin(), [](double x) {
+          if constexpr (std::is_same_v<T, Bf16>)
+            return to_bf16(x);
+          else if constexpr (std::is_same_v<T, F16>)
+            return to_f16(x);
+          else
+            return static_cast<T>(x);
+        });
       });
-    case Dtype::kF64:
-      return Tensor::from<double>(type.shape, numbers);
-    case Dtype::kBf16:
-      return Tensor::generate<Bf16>(type.shape, [&](std::span<Bf16> out) {
-        std::transform(numbers.begin(), numbers.end(), out.begin(),
-                       [](double x) { return to_bf16(x); });
-      });
-    case Dtype::kF16:
-      return Tensor::generate<F16>(type.shape, [&](std::span<F16> out) {
-        std::transform(numbers.begin(), numbers.end(), out.begin(),
-                       [](double x) { return to_f16(x); });
-      });
-    case Dtype::kI32:
-      return tensor_of<std::int32_t>(type, numbers, -0x1p31, 0x1p31 - 1);
-    case Dtype::kI64:
-      return tensor_of<std::int64_t>(type, numbers, -0x1p53, 0x1p53);
-    case Dtype::kI8:
-      return tensor_of<std::int8_t>(type, numbers, -128, 127);
-    case Dtype::kU8:
-      return tensor_of<std::uint8_t>(type, numbers, 0, 255);
-    case Dtype::kBool:
-      return tensor_of<bool>(type, numbers, 0, 1);
-  }
-  return {};
+    }
+  });
 }
 
 // Fills in the data of a model while it is opened.

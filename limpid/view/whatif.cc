@@ -6,8 +6,8 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/text.h"
-#include "limpid/view/for_shell.h"
 #include "limpid/view/runs.h"
+#include "limpid/view/shell_quote.h"
 
 namespace limpid::view {
 namespace {
@@ -27,7 +27,7 @@ std::string values_option(const Numbers& numbers) {
   std::string list;
   for (const auto x : numbers)
     list += fmt::format("{}{}", list.empty() ? "" : ",", static_cast<float>(x));
-  return fmt::format(" --values {}", for_shell(list));
+  return fmt::format(" --values {}", shell_quote(list));
 }
 
 // The options of `limpid trace` for the input; nullopt if it has none for it.
@@ -37,13 +37,13 @@ std::optional<std::string> input_options(Session& session, const Subject& subjec
   if (const auto* example = std::get_if<InputSpec::Example>(&subject.input->spec)) {
     const std::string& spec = example->data.empty() ? open.data : example->data;
     if (example->part == "test")
-      return fmt::format(" --data {} --index {}", for_shell(spec), example->index);
+      return fmt::format(" --data {} --index {}", shell_quote(spec), example->index);
     // --data has the test set alone.
     const Tensor values = session.examples(open, spec, example->part)->inputs_of(example->index, 1);
     if (values.dtype() == Dtype::kF32) return values_option(values.values<float>());
   }
   if (const auto* text = std::get_if<InputSpec::Text>(&subject.input->spec))
-    return fmt::format(" --prompt {}", for_shell(text->text));
+    return fmt::format(" --prompt {}", shell_quote(text->text));
   if (const auto* numbers = std::get_if<InputSpec::Numbers>(&subject.input->spec))
     return values_option(numbers->values);
   return {};
@@ -100,12 +100,12 @@ EditText edit_text(Session& session, const Subject& subject) {
           literal(change.edit.at), change.edit.at);
     else
       text.cpp += fmt::format("    lp::parse_edit({}),\n", literal(to_text(change.edit)));
-    options += fmt::format(" --edit {}", for_shell(to_text(change.edit)));
+    options += fmt::format(" --edit {}", shell_quote(to_text(change.edit)));
   }
   text.cpp += "});\n";
   const auto input = input_options(session, subject, *open);
   if (!patched && input && has_path(*open))
-    text.command = fmt::format("limpid trace {}{}{}", for_shell(path), *input, options);
+    text.command = fmt::format("limpid trace {}{}{}", shell_quote(path), *input, options);
   constexpr std::int64_t kShownElements = 16;
   text.function = limpid::to_text(edited.function, {.max_elements = kShownElements});
   return text;

@@ -9,7 +9,7 @@
 #include "dlpack.h"
 #include "limpid/core/half.h"
 #include "limpid/function/text.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "lock.h"
 
 namespace limpid::python {

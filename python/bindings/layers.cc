@@ -40,48 +40,226 @@ struct Layer {
   std::function<std::string()> config;
 };
 
+// Whether its call takes a key, too.
+template <class L>
+constexpr bool kTakesKey = requires(const L& l, const Args& p, Value x, std::optional<Value> key) {
+  l(p, x, key);
+};
+
 Builder& written() {
   Builder* const builder = under_way();
   if (!builder) throw py::value_error("a layer: no Function is under way");
   return *builder;
 }
 
+// What the struct of a layer can do, whatever it is.
 template <class L>
-Layer plain(L layer) {
-  Layer made;
-  made.init = [layer](Key key) { return layer.init(key); };
-  made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
-    return layer(p, x[0]);
-  };
-  return made;
-}
-template <class L>
-Layer keyed(L layer) {
+Layer layer_of(const L& layer) {
   Layer made;
   if constexpr (requires { layer.init(Key(0)); })
     made.init = [layer](Key key) { return layer.init(key); };
-  made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value> key) {
-    return layer(p, x[0], key);
-  };
+  else if constexpr (requires { layer.init(); })
+    made.init = [layer](Key) { return layer.init(); };
+  if constexpr (requires { layer.init_state(); })
+    made.init_state = [layer] { return layer.init_state(); };
+  if constexpr (requires(const Args& p, Value x) { layer.attend(p, x, x, AttentionOptions()); })
+    // x; x, memory; x, memory, mask.
+    made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
+      if (x.size() == 1) return layer(p, x[0]);
+      return layer.attend(p, x[0], x[1],
+                          {.causal = layer.causal, .mask = x.size() > 2 ? x[2] : Value()});
+    };
+  else if constexpr (requires(const Args& p, Value x) { layer.inference(p, p, x); })
+    // At inference the running statistics are among the parameters.
+    made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
+      return layer.inference(p, p, x[0]);
+    };
+  else if constexpr (kTakesKey<L>)
+    made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value> key) {
+      return layer(p, x[0], key);
+    };
+  else
+    made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
+      return layer(p, x[0]);
+    };
+  if constexpr (requires(const Args& p, Value x) { layer(p, p, x).state; })
+    made.training = [layer](const Args& p, const Args& s, Value x, std::optional<Value>) {
+      const auto r = layer(p, s, x);
+      return std::pair{r.y, r.state};
+    };
   return made;
 }
 template <class Model>
 Layer model(Model net) {
-  Layer made = keyed(net);
+  Layer made = layer_of(net);
   made.function = [net] { return net.function(); };
   made.config = [net] { return net.config(); };
   return made;
 }
 
-Value (*activation_from(const std::string& name))(Value) {
-  return nn::activation_from_name(name).apply;
+using Activate = Value (*)(Value);
+using Gate = Value (*)(Value, Value);
+
+constexpr std::pair<const char*, Gate> kGates[] = {
+    {"swiglu", swiglu}, {"geglu", geglu}, {"glu", glu}};
+
+// A member of a layer's struct from Python, and to Python.
+template <class T>
+void take(T& member, const py::object& given) {
+  if constexpr (std::is_same_v<T, Activate>) {
+    member = nn::activation_from_name(py::cast<std::string>(given)).apply;
+  } else if constexpr (std::is_same_v<T, Gate>) {
+    const std::string name = py::cast<std::string>(given);
+    for (const auto& [known, gate] : kGates)
+      if (name == known) return void(member = gate);
+    throw Error(ErrorCode::kNotFound, "gate: expected swiglu, geglu or glu, not '" + name + "'");
+  } else {
+    member = py::cast<T>(given);
+  }
+}
+template <class T>
+py::object shown(const T& member) {
+  if constexpr (std::is_same_v<T, Activate>) {
+    return py::str(std::string(nn::activation_of(member).name));
+  } else if constexpr (std::is_same_v<T, Gate>) {
+    for (const auto& [known, gate] : kGates)
+      if (member == gate) return py::str(known);
+    return py::none();
+  } else {
+    return py::cast(member);
+  }
 }
 
-Value (*gate_from(const std::string& name))(Value, Value) {
-  if (name == "swiglu") return swiglu;
-  if (name == "geglu") return geglu;
-  if (name == "glu") return glu;
-  throw Error(ErrorCode::kNotFound, "gate: expected swiglu, geglu or glu, not '" + name + "'");
+// An argument of a layer's class in Python: a member of its struct. What is not required has the
+// struct's default.
+template <class L>
+struct Argument {
+  const char* name;
+  std::variant<std::int64_t L::*, double L::*, bool L::*, nn::Init L::*, Activate L::*, Gate L::*>
+      member;
+  bool required = false;
+};
+constexpr bool kRequired = true;
+
+// The type of an argument, as Python names it.
+template <class Member>
+std::string kind_of(const Member& member) {
+  constexpr const char* kKinds[] = {"int", "float", "bool", "Init", "str", "str"};
+  return kKinds[member.index()];
+}
+
+// A layer that Python has: its class is made from this by `./dev docs`.
+struct LayerRow {
+  const char* name;
+  const char* about;
+  bool takes_key;
+  std::function<py::list()> arguments;  // name, type, and the default or None
+  std::function<Layer(const py::dict&)> make;
+};
+
+template <class L>
+LayerRow row(const char* name, const char* about, std::vector<Argument<L>> arguments) {
+  LayerRow made{name, about, kTakesKey<L>, {}, {}};
+  made.arguments = [arguments] {
+    const L usual;
+    py::list all;
+    for (const Argument<L>& a : arguments)
+      std::visit(
+          [&](auto member) {
+            const py::object value = shown(usual.*member);
+            all.append(py::make_tuple(a.name, kind_of(a.member),
+                                      a.required ? py::object(py::none()) : value));
+          },
+          a.member);
+    return all;
+  };
+  made.make = [name, arguments](const py::dict& given) {
+    L layer;
+    for (const Argument<L>& a : arguments) {
+      const py::object value = given[a.name];
+      try {
+        std::visit([&](auto member) { take(layer.*member, value); }, a.member);
+      } catch (const py::cast_error&) {
+        const std::string text = py::cast<std::string>(py::repr(value));
+        throw_type(std::string(name) + ": " + a.name + ": expected " + kind_of(a.member) +
+                   ", got " + (text.size() > 60 ? type_name(value) : text));
+      }
+    }
+    return layer_of(layer);
+  };
+  return made;
+}  // namespace limpid::python
+
+// The layers whose arguments are the members of a struct. A new one has its row here, and its class
+// in Python follows.
+const std::vector<LayerRow>& layer_rows() {
+  using namespace nn;
+  static const std::vector<LayerRow> rows{
+      row<Linear>("Linear", "y = x weight^T + bias, on the last dimension.",
+                  {{"in_features", &Linear::in, kRequired},
+                   {"out_features", &Linear::out, kRequired},
+                   {"bias", &Linear::bias},
+                   {"weight_init", &Linear::weight_init}}),
+      row<Embedding>("Embedding",
+                     "A row of a table for every id; an id outside of [0, count) gives zeros.",
+                     {{"count", &Embedding::count, kRequired},
+                      {"features", &Embedding::features, kRequired},
+                      {"weight_init", &Embedding::weight_init}}),
+      row<Dropout>("Dropout", "Inverted dropout by a key; without one, at inference, the identity.",
+                   {{"rate", &Dropout::rate}}),
+      row<LayerNorm>("LayerNorm", "Over the last dimension (Ba et al. 2016).",
+                     {{"features", &LayerNorm::features, kRequired},
+                      {"eps", &LayerNorm::eps},
+                      {"bias", &LayerNorm::bias}}),
+      row<RmsNorm>(
+          "RmsNorm",
+          "Over the last dimension, without subtracting the mean (Zhang and Sennrich 2019).",
+          {{"features", &RmsNorm::features, kRequired}, {"eps", &RmsNorm::eps}}),
+      row<GroupNorm>("GroupNorm", "x (N, channels, ...), over groups of channels (Wu and He 2018).",
+                     {{"groups", &GroupNorm::groups, kRequired},
+                      {"channels", &GroupNorm::channels, kRequired},
+                      {"eps", &GroupNorm::eps}}),
+      row<BatchNorm>("BatchNorm",
+                     "x (N, features, ...), over everything but the features (Ioffe and Szegedy "
+                     "2015).\n\n"
+                     "The running statistics are state, which goes in and comes out: `training`. A "
+                     "call, at inference, finds\n"
+                     "them among the parameters.",
+                     {{"features", &BatchNorm::features, kRequired},
+                      {"momentum", &BatchNorm::momentum},
+                      {"eps", &BatchNorm::eps}}),
+      row<MultiHeadAttention>(
+          "MultiHeadAttention",
+          "Attention between heads of one sequence, or from one to another (Vaswani et al. 2017).",
+          {{"features", &MultiHeadAttention::features, kRequired},
+           {"heads", &MultiHeadAttention::heads},
+           {"kv_heads", &MultiHeadAttention::kv_heads},
+           {"causal", &MultiHeadAttention::causal},
+           {"bias", &MultiHeadAttention::bias},
+           {"in_init", &MultiHeadAttention::in_init},
+           {"out_init", &MultiHeadAttention::out_init}}),
+      row<FeedForward>("FeedForward",
+                       "linear2(dropout(activation(linear1(x)))), named as in PyTorch's "
+                       "TransformerEncoderLayer.",
+                       {{"features", &FeedForward::features, kRequired},
+                        {"hidden", &FeedForward::hidden, kRequired},
+                        {"activation", &FeedForward::activation},
+                        {"dropout", &FeedForward::dropout},
+                        {"weight_init", &FeedForward::weight_init}}),
+      row<GatedFeedForward>("GatedFeedForward",
+                            "down_proj(gate(gate_proj(x), up_proj(x))), named as in Llama.",
+                            {{"features", &GatedFeedForward::features, kRequired},
+                             {"hidden", &GatedFeedForward::hidden, kRequired},
+                             {"gate", &GatedFeedForward::gate},
+                             {"bias", &GatedFeedForward::bias},
+                             {"weight_init", &GatedFeedForward::weight_init}}),
+      row<Perceptron>(
+          "Perceptron",
+          "Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it "
+          "learns.",
+          {{"inputs", &Perceptron::inputs, kRequired}}),
+  };
+  return rows;
 }
 
 Layer mlp_layer(const nn::Mlp& net) {
@@ -190,57 +368,16 @@ void add_layers(py::module_& m) {
       .def("function", [](const Layer& layer) { return to_python(layer.function()); })
       .def("config", [](const Layer& layer) { return layer.config(); });
 
-  m.def("linear_layer", [](std::int64_t in, std::int64_t out, bool bias, const nn::Init& init) {
-    return plain(nn::Linear{in, out, bias, init});
+  m.def("layers", [] {
+    py::list all;
+    for (const LayerRow& r : layer_rows())
+      all.append(py::make_tuple(r.name, r.about, r.takes_key, r.arguments()));
+    return all;
   });
-  m.def("embedding_layer", [](std::int64_t count, std::int64_t features, const nn::Init& init) {
-    return plain(nn::Embedding{count, features, init});
-  });
-  m.def("dropout_layer", [](double rate) { return keyed(nn::Dropout{rate}); });
-  m.def("layer_norm_layer", [](std::int64_t features, double eps, bool bias) {
-    return plain(nn::LayerNorm{features, eps, bias});
-  });
-  m.def("rms_norm_layer", [](std::int64_t features, double eps) {
-    return plain(nn::RmsNorm{features, eps});
-  });
-  m.def("group_norm_layer", [](std::int64_t groups, std::int64_t channels, double eps) {
-    return plain(nn::GroupNorm{groups, channels, eps});
-  });
-  m.def("batch_norm_layer", [](std::int64_t features, double momentum, double eps) {
-    const nn::BatchNorm norm{features, momentum, eps};
-    Layer made;
-    made.init = [norm](Key key) { return norm.init(key); };
-    made.init_state = [norm] { return norm.init_state(); };
-    made.training = [norm](const Args& p, const Args& s, Value x, std::optional<Value>) {
-      nn::BatchNorm::Result r = norm(p, s, x);
-      return std::pair{r.y, r.state};
-    };
-    // At inference the running statistics are among the parameters.
-    made.call = [norm](const Args& p, std::span<const Value> x, std::optional<Value>) {
-      return norm.inference(p, p, x[0]);
-    };
-    return made;
-  });
-  m.def("attention_layer", [](std::int64_t features, std::int64_t heads, std::int64_t kv_heads,
-                              bool causal, bool bias, const nn::Init& in, const nn::Init& out) {
-    const nn::MultiHeadAttention attention{features, heads, kv_heads, causal, bias, in, out};
-    Layer made = plain(attention);
-    made.call = [attention](const Args& p, std::span<const Value> x, std::optional<Value>) {
-      // x; x, memory; x, memory, mask.
-      if (x.size() == 1) return attention(p, x[0]);
-      return attention.attend(p, x[0], x[1],
-                              {.causal = attention.causal, .mask = x.size() > 2 ? x[2] : Value()});
-    };
-    return made;
-  });
-  m.def("feed_forward_layer", [](std::int64_t features, std::int64_t hidden,
-                                 const std::string& activation, double dropout,
-                                 const nn::Init& init) {
-    return keyed(nn::FeedForward{features, hidden, activation_from(activation), dropout, init});
-  });
-  m.def("gated_feed_forward_layer", [](std::int64_t features, std::int64_t hidden,
-                                       const std::string& gate, bool bias, const nn::Init& init) {
-    return plain(nn::GatedFeedForward{features, hidden, gate_from(gate), bias, init});
+  m.def("layer", [](const std::string& name, const py::dict& given) {
+    for (const LayerRow& r : layer_rows())
+      if (name == r.name) return r.make(given);
+    throw Error(ErrorCode::kNotFound, "there is no layer '" + name + "'");
   });
   m.def("mlp_layer",
         [](const std::string& config) { return mlp_layer(nn::Mlp::from_config(config)); });
@@ -261,15 +398,6 @@ void add_layers(py::module_& m) {
     d["bias"] = g.bias;
     d["tied"] = g.tied;
     return d;
-  });
-  m.def("perceptron_layer", [](std::int64_t inputs) {
-    const nn::Perceptron perceptron{inputs};
-    Layer made;
-    made.init = [perceptron](Key) { return perceptron.init(); };
-    made.call = [perceptron](const Args& p, std::span<const Value> x, std::optional<Value>) {
-      return perceptron(p, x[0]);
-    };
-    return made;
   });
   m.def("perceptron_learn", [](std::int64_t inputs, const py::object& params, const py::object& x,
                                const py::object& target, double rate) {
@@ -294,23 +422,14 @@ void add_layers(py::module_& m) {
   });
 }
 
-namespace {
-
-// Of a type of its own: pybind11 takes a variant apart.
-struct Chosen {
-  optim::Optimizer optimizer;
-};
-
-}  // namespace
-
 void add_optimizers(py::module_& m) {
-  py::class_<Chosen>(m, "Optimizer", py::is_final(), "An optimiser with its numbers.")
+  py::class_<optim::Optimizer>(m, "Optimizer", py::is_final(), "An optimiser with its numbers.")
       .def("init",
-           [](const Chosen& o, const py::object& params) {
-             return to_python(optim::init(o.optimizer, params_from(params, "params")));
+           [](const optim::Optimizer& o, const py::object& params) {
+             return to_python(optim::init(o, params_from(params, "params")));
            })
       .def("update",
-           [](const Chosen& o, const py::object& params, const py::object& gradients,
+           [](const optim::Optimizer& o, const py::object& params, const py::object& gradients,
               const py::object& state, const py::object& rate, const py::object& scale) {
              Builder& b = written();
              const Args p = args_from(b, params, "params");
@@ -326,40 +445,45 @@ void add_optimizers(py::module_& m) {
                           : value;
              };
              const optim::Update u = optim::update(
-                 o.optimizer, p, args_from(b, gradients, "gradients"), args_from(b, state, "state"),
+                 o, p, args_from(b, gradients, "gradients"), args_from(b, state, "state"),
                  scalar(rate, "rate"), scale.is_none() ? Value() : scalar(scale, "scale"));
              return py::make_tuple(to_python(u.params), to_python(u.state));
            })
       .def("update_function",
-           [](const Chosen& o, const py::object& params) {
+           [](const optim::Optimizer& o, const py::object& params) {
              std::vector<Input> inputs;
              for (const auto& [name, tensor] : params_from(params, "params"))
                inputs.push_back({name, tensor.type()});
-             return to_python(optim::update_function(o.optimizer, inputs));
+             return to_python(optim::update_function(o, inputs));
            })
-      .def_property_readonly("numbers", [](const Chosen& o) { return optim::numbers(o.optimizer); })
+      .def_property_readonly("numbers", [](const optim::Optimizer& o) { return optim::numbers(o); })
       .def_property_readonly("usual_rate",
-                             [](const Chosen& o) { return optim::usual_rate(o.optimizer); });
+                             [](const optim::Optimizer& o) { return optim::usual_rate(o); });
   m.def("optimizer", [](const std::string& name, const py::dict& numbers) {
-    Chosen o{optim::optimizer_from_name(name)};
+    optim::Optimizer o = optim::optimizer_from_name(name);
     for (const auto& [key, value] : numbers)
-      optim::set_number(o.optimizer, py::cast<std::string>(key), py::cast<double>(value));
+      optim::set_number(o, py::cast<std::string>(key), py::cast<double>(value));
     return o;
   });
-  m.def("optimizer_names", &optim::optimizer_names);
-  m.def("optimizer_numbers", [](const std::string& name) {
+  m.def("optimizers", [] {
     py::dict all;
-    for (const optim::Number& n : optim::numbers_of(name))
-      all[py::str(std::string(n.name))] =
-          py::make_tuple(n.usual, n.range == optim::Range::kSwitch, std::string(n.help));
+    for (const optim::OptimizerRecord* record : optim::all_optimizers()) {
+      py::dict numbers;
+      for (const optim::Number& n : record->numbers)
+        numbers[py::str(std::string(n.name))] =
+            py::make_tuple(n.usual, n.range == optim::Range::kSwitch, std::string(n.help));
+      all[py::str(std::string(record->name))] =
+          py::make_tuple(std::string(record->type), std::string(record->about), numbers);
+    }
     return all;
   });
-  m.def("schedule_at", [](const std::string& kind, double rate, std::int64_t steps,
-                          std::int64_t warmup, std::int64_t every, double factor,
-                          std::int64_t step) {
-    return optim::Schedule{optim::schedule_from_name(kind), rate, steps, warmup, every, factor}.at(
-        step);
-  });
+  m.def("schedule_at",
+        [](const std::string& kind, double rate, std::int64_t steps, std::int64_t warmup,
+           std::int64_t every, double factor, std::int64_t step) {
+          return optim::Schedule{
+              from_name<optim::Schedule::Kind>(kind), rate, steps, warmup, every, factor}
+              .at(step);
+        });
   m.def("clip",
         [](const std::string& how, const py::object& gradients, double limit) -> py::object {
           Builder& b = written();

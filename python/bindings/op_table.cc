@@ -10,9 +10,13 @@
 namespace limpid::python {
 namespace {
 
-// Over some axes, one after the other, as if in one; all of them where none is named.
+// Over some axes, one after the other, as if in one; all of them where none is named. Of bf16 and
+// f16 in f32, then rounded once.
 template <class F>
 Value over(const Given& g, Value x, const F& reduce) {
+  const Dtype dtype = x.dtype();
+  if (dtype == Dtype::kBf16 || dtype == Dtype::kF16)
+    return cast(over(g, cast(x, Dtype::kF32), reduce), dtype);
   const Shape shape = x.shape();
   const std::optional<std::vector<std::int64_t>> wanted = g.axes(1);
   const bool keep = g.b(2);
@@ -55,12 +59,14 @@ Value averaged(const Given& g, const char* name) {
   return x;
 }
 
-// Of several axes as of one, which they become: the variance of variances is another number.
-Value variance_over(const Given& g, const char* name) {
+// Variance or standard deviation. Of several axes as of one, which they become: the variance of
+// variances is another number.
+template <Value (*spread)(Value, std::int64_t)>
+Value spread_over(const Given& g, const char* name) {
   const Value x = averaged(g, name);
   const auto wanted = g.axes(1);
   if (!wanted || wanted->size() == 1)
-    return over(g, x, [](Value v, std::int64_t axis) { return variance(v, axis); });
+    return over(g, x, [](Value v, std::int64_t axis) { return spread(v, axis); });
   const Shape shape = x.shape();
   std::vector<bool> reduced(shape.rank());
   Shape kept = shape;
@@ -84,7 +90,7 @@ Value variance_over(const Given& g, const char* name) {
       count *= shape[a];
     }
   dims.push_back(count);
-  return reshape(variance(reshape(transpose(x, order), Shape(dims)), -1), g.b(2) ? kept : rest);
+  return reshape(spread(reshape(transpose(x, order), Shape(dims)), -1), g.b(2) ? kept : rest);
 }
 
 // Over one axis, or of all elements as if in one row.
@@ -406,9 +412,9 @@ constexpr FunctionRow kRows[] = {
     // ---- reductions and order
     {"sum", kOverAxis, "VAB",
      [](const Given& g) -> Made {
-       return over(g, counted(g.v(0), Dtype::kI32),
-                   [](Value x, std::int64_t axis) { return sum(x, axis); });
-     }},
+       return over(g, g.v(0), [](Value x, std::int64_t axis) { return sum(x, axis); });
+     },
+     "The sum over one axis, several or all; of integers and of bool in i64."},
     {"mean", kOverAxis, "VAB",
      [](const Given& g) -> Made {
        return over(g, averaged(g, "mean"),
@@ -416,11 +422,12 @@ constexpr FunctionRow kRows[] = {
      },
      "The mean over one axis, several or all; of bool the share of true, as f32."},
     {"variance", kOverAxis, "VAB",
-     [](const Given& g) -> Made { return variance_over(g, "variance"); },
+     [](const Given& g) -> Made { return spread_over<variance>(g, "variance"); },
      "The mean square of what is left when the mean is taken away, over one axis, several or all."},
     {"std", kOverAxis, "VAB",
-     [](const Given& g) -> Made { return sqrt(variance_over(g, "std")); },
-     "The standard deviation: the square root of the variance."},
+     [](const Given& g) -> Made { return spread_over<standard_deviation>(g, "std"); },
+     "The standard deviation: the square root of the variance; 0, with a slope of 0, of equal "
+     "elements."},
     {"prod", kOverAxis, "VAB",
      [](const Given& g) -> Made {
        return over(g, g.v(0), [](Value x, std::int64_t axis) { return prod(x, axis); });

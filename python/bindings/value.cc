@@ -41,7 +41,7 @@ class Scope {
 
  private:
   std::string name_;
-  std::uint32_t number_ = 0;
+  std::uint64_t number_ = 0;
   Builder::Scope* scope_ = nullptr;
 };
 

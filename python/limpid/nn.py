@@ -15,7 +15,7 @@ import inspect
 import json
 import operator
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core, _elsewhere
 from ._core import Array, Function, Init, Key
@@ -23,26 +23,15 @@ from ._params import Params, _make
 from .errors import InvalidArgumentError, NotFoundError
 
 __all__ = [
-    "BatchNorm",
     "CharLm",
-    "Dropout",
-    "Embedding",
-    "FeedForward",
-    "GatedFeedForward",
     "Gpt",
-    "GroupNorm",
     "Init",
-    "LayerNorm",
-    "Linear",
     "Mlp",
-    "MultiHeadAttention",
     "Named",
-    "Perceptron",
     "PerceptronRun",
     "PostNorm",
     "PreNorm",
     "Residual",
-    "RmsNorm",
     "RotaryAngles",
     "Sequential",
     "constant",
@@ -170,6 +159,9 @@ class _Layer:
     """What layers of the library share: the C++ object that does the work, made when it is needed."""
 
     takes_key = False
+    _name: ClassVar[str]
+    # Each of them is a dataclass.
+    __dataclass_fields__: ClassVar[Dict[str, Any]]
 
     def __post_init__(self) -> None:
         # By name, so that layers compare and are pickled as values.
@@ -185,7 +177,7 @@ class _Layer:
             raise TypeError(f"{type(self).__name__}: {name}: expected a sequence of int, such as [784, 128, 10], got {given!r}") from None
 
     def _make(self) -> _core.Layer:
-        raise NotImplementedError
+        return _core.layer(self._name, {f.name: getattr(self, f.name) for f in fields(self)})
 
     @property
     def _layer(self) -> _core.Layer:
@@ -215,92 +207,7 @@ def _run(code: Callable[..., Any], *args: Any) -> Any:
     return code(*args) if _core.tracing() else _core.run_code(code, args, {})
 
 
-@dataclass(frozen=True)
-class Linear(_Layer):
-    """y = x weight^T + bias, on the last dimension."""
-
-    in_features: int
-    out_features: int
-    bias: bool = True
-    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
-
-    def _make(self) -> _core.Layer:
-        return _core.linear_layer(self.in_features, self.out_features, self.bias, self.weight_init)
-
-
-@dataclass(frozen=True)
-class Embedding(_Layer):
-    """A row of a table for every id; an id outside of [0, count) gives zeros."""
-
-    count: int
-    features: int
-    weight_init: Init = field(default_factory=lambda: normal(1.0))
-
-    def _make(self) -> _core.Layer:
-        return _core.embedding_layer(self.count, self.features, self.weight_init)
-
-
-@dataclass(frozen=True)
-class Dropout(_Layer):
-    """Inverted dropout by a key; without one, at inference, the identity."""
-
-    rate: float = 0.5
-    takes_key = True
-
-    def _make(self) -> _core.Layer:
-        return _core.dropout_layer(self.rate)
-
-
-@dataclass(frozen=True)
-class LayerNorm(_Layer):
-    """Over the last dimension (Ba et al. 2016)."""
-
-    features: int
-    eps: float = 1e-5
-    bias: bool = True
-
-    def _make(self) -> _core.Layer:
-        return _core.layer_norm_layer(self.features, self.eps, self.bias)
-
-
-@dataclass(frozen=True)
-class RmsNorm(_Layer):
-    """Over the last dimension, without subtracting the mean (Zhang and Sennrich 2019)."""
-
-    features: int
-    eps: float = 1e-5
-
-    def _make(self) -> _core.Layer:
-        return _core.rms_norm_layer(self.features, self.eps)
-
-
-@dataclass(frozen=True)
-class GroupNorm(_Layer):
-    """x (N, channels, ...), over groups of channels (Wu and He 2018)."""
-
-    groups: int
-    channels: int
-    eps: float = 1e-5
-
-    def _make(self) -> _core.Layer:
-        return _core.group_norm_layer(self.groups, self.channels, self.eps)
-
-
-@dataclass(frozen=True)
-class BatchNorm(_Layer):
-    """x (N, features, ...), over everything but the features (Ioffe and Szegedy 2015).
-
-    The running statistics are state, which goes in and comes out: `training`. A call, at inference, finds
-    them among the parameters.
-    """
-
-    features: int
-    momentum: float = 0.1
-    eps: float = 1e-5
-
-    def _make(self) -> _core.Layer:
-        return _core.batch_norm_layer(self.features, self.momentum, self.eps)
-
+class _BatchNorm(_Layer):
     def init_state(self) -> Params:
         """Means of 0, variances of 1."""
         return self._layer.init_state()
@@ -311,8 +218,98 @@ class BatchNorm(_Layer):
         return y, next_state
 
 
+class _MultiHeadAttention(_Layer):
+    def attend(self, params: Mapping[str, Any], x: Any, memory: Any, mask: Any = None) -> Any:
+        """Queries from x, keys and values from memory; the mask hides positions."""
+        return _run(self._apply, params, (x, memory) if mask is None else (x, memory, mask), None)
+
+
+class _Perceptron(_Layer):
+    inputs: int
+
+    def learn(self, params: Mapping[str, Any], x: Any, target: Any, rate: float = 1.0) -> Any:
+        """The parameters after one example: weight + rate (target - answer) x, and so the bias."""
+        return _run(lambda p, a, t: _core.perceptron_learn(self.inputs, p, a, t, rate), params, x, target)
+
+
+# ---- written by ./dev docs from python/bindings/layers.cc
+
+
 @dataclass(frozen=True)
-class MultiHeadAttention(_Layer):
+class Linear(_Layer):
+    """y = x weight^T + bias, on the last dimension."""
+
+    in_features: int
+    out_features: int
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Linear"
+
+
+@dataclass(frozen=True)
+class Embedding(_Layer):
+    """A row of a table for every id; an id outside of [0, count) gives zeros."""
+
+    count: int
+    features: int
+    weight_init: Init = field(default_factory=lambda: normal(1.0))
+    _name: ClassVar[str] = "Embedding"
+
+
+@dataclass(frozen=True)
+class Dropout(_Layer):
+    """Inverted dropout by a key; without one, at inference, the identity."""
+
+    rate: float = 0.5
+    takes_key = True
+    _name: ClassVar[str] = "Dropout"
+
+
+@dataclass(frozen=True)
+class LayerNorm(_Layer):
+    """Over the last dimension (Ba et al. 2016)."""
+
+    features: int
+    eps: float = 1e-05
+    bias: bool = True
+    _name: ClassVar[str] = "LayerNorm"
+
+
+@dataclass(frozen=True)
+class RmsNorm(_Layer):
+    """Over the last dimension, without subtracting the mean (Zhang and Sennrich 2019)."""
+
+    features: int
+    eps: float = 1e-05
+    _name: ClassVar[str] = "RmsNorm"
+
+
+@dataclass(frozen=True)
+class GroupNorm(_Layer):
+    """x (N, channels, ...), over groups of channels (Wu and He 2018)."""
+
+    groups: int
+    channels: int
+    eps: float = 1e-05
+    _name: ClassVar[str] = "GroupNorm"
+
+
+@dataclass(frozen=True)
+class BatchNorm(_BatchNorm):
+    """x (N, features, ...), over everything but the features (Ioffe and Szegedy 2015).
+
+    The running statistics are state, which goes in and comes out: `training`. A call, at inference, finds
+    them among the parameters.
+    """
+
+    features: int
+    momentum: float = 0.1
+    eps: float = 1e-05
+    _name: ClassVar[str] = "BatchNorm"
+
+
+@dataclass(frozen=True)
+class MultiHeadAttention(_MultiHeadAttention):
     """Attention between heads of one sequence, or from one to another (Vaswani et al. 2017)."""
 
     features: int
@@ -320,17 +317,9 @@ class MultiHeadAttention(_Layer):
     kv_heads: int = 0
     causal: bool = False
     bias: bool = True
-    in_init: Init = field(default_factory=xavier_uniform)
-    out_init: Init = field(default_factory=xavier_uniform)
-
-    def _make(self) -> _core.Layer:
-        return _core.attention_layer(
-            self.features, self.heads, self.kv_heads, self.causal, self.bias, self.in_init, self.out_init
-        )
-
-    def attend(self, params: Mapping[str, Any], x: Any, memory: Any, mask: Any = None) -> Any:
-        """Queries from x, keys and values from memory; the mask hides positions."""
-        return _run(self._apply, params, (x, memory) if mask is None else (x, memory, mask), None)
+    in_init: Init = field(default_factory=lambda: xavier_uniform(1.0))
+    out_init: Init = field(default_factory=lambda: xavier_uniform(1.0))
+    _name: ClassVar[str] = "MultiHeadAttention"
 
 
 @dataclass(frozen=True)
@@ -341,13 +330,9 @@ class FeedForward(_Layer):
     hidden: int
     activation: Activation = "relu"
     dropout: float = 0.0
-    weight_init: Init = field(default_factory=xavier_uniform)
+    weight_init: Init = field(default_factory=lambda: xavier_uniform(1.0))
     takes_key = True
-
-    def _make(self) -> _core.Layer:
-        return _core.feed_forward_layer(
-            self.features, self.hidden, _function_name(self.activation), self.dropout, self.weight_init
-        )
+    _name: ClassVar[str] = "FeedForward"
 
 
 @dataclass(frozen=True)
@@ -359,11 +344,19 @@ class GatedFeedForward(_Layer):
     gate: Activation = "swiglu"
     bias: bool = False
     weight_init: Init = field(default_factory=lambda: normal(0.02))
+    _name: ClassVar[str] = "GatedFeedForward"
 
-    def _make(self) -> _core.Layer:
-        return _core.gated_feed_forward_layer(
-            self.features, self.hidden, _function_name(self.gate), self.bias, self.weight_init
-        )
+
+@dataclass(frozen=True)
+class Perceptron(_Perceptron):
+    """Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it learns."""
+
+    inputs: int
+    _name: ClassVar[str] = "Perceptron"
+
+
+__all__ += ["BatchNorm", "Dropout", "Embedding", "FeedForward", "GatedFeedForward", "GroupNorm", "LayerNorm", "Linear", "MultiHeadAttention", "Perceptron", "RmsNorm"]
+# ---- until here
 
 
 class _Network(_Layer):
@@ -528,20 +521,6 @@ def gpt2_shaped(vocabulary: int, **choices: Any) -> Gpt:
 def llama_shaped(vocabulary: int, **choices: Any) -> Gpt:
     """A `Gpt` with Llama's choices: RMS norm, SwiGLU, rotary positions, no biases, not tied."""
     return Gpt(vocabulary, **{**_core.gpt_usual("llama"), **choices})
-
-
-@dataclass(frozen=True)
-class Perceptron(_Layer):
-    """Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it learns."""
-
-    inputs: int
-
-    def _make(self) -> _core.Layer:
-        return _core.perceptron_layer(self.inputs)
-
-    def learn(self, params: Mapping[str, Any], x: Any, target: Any, rate: float = 1.0) -> Any:
-        """The parameters after one example: weight + rate (target - answer) x, and so the bias."""
-        return _run(lambda p, a, t: _core.perceptron_learn(self.inputs, p, a, t, rate), params, x, target)
 
 
 class PerceptronRun(NamedTuple):

@@ -23,13 +23,8 @@ from ._transforms import tree_map, value_and_grad
 from .errors import NotFoundError
 
 __all__ = [
-    "Adagrad",
-    "Adam",
-    "AdamW",
     "Clip",
-    "RmsProp",
     "Schedule",
-    "Sgd",
     "clip_by_global_norm",
     "clip_by_value",
     "global_norm",
@@ -99,13 +94,16 @@ class _Optimizer:
         return self._optimizer.usual_rate
 
 
+# ---- written by ./dev docs from limpid/optim/rules.cc
+
+
 @dataclass(frozen=True)
 class Sgd(_Optimizer):
     """Stochastic gradient descent with momentum, as PyTorch's SGD."""
 
     momentum: float = 0.0
-    weight_decay: float = 0.0
     nesterov: bool = False
+    weight_decay: float = 0.0
     decay_vectors: bool = True
     _name: ClassVar[str] = "sgd"
 
@@ -115,10 +113,10 @@ class RmsProp(_Optimizer):
     """RMSprop, as PyTorch's."""
 
     alpha: float = 0.99
-    eps: float = 1e-8
+    eps: float = 1e-08
     momentum: float = 0.0
-    weight_decay: float = 0.0
     centered: bool = False
+    weight_decay: float = 0.0
     decay_vectors: bool = True
     _name: ClassVar[str] = "rmsprop"
 
@@ -129,7 +127,7 @@ class Adam(_Optimizer):
 
     beta1: float = 0.9
     beta2: float = 0.999
-    eps: float = 1e-8
+    eps: float = 1e-08
     weight_decay: float = 0.0
     amsgrad: bool = False
     decay_vectors: bool = True
@@ -142,7 +140,7 @@ class AdamW(_Optimizer):
 
     beta1: float = 0.9
     beta2: float = 0.999
-    eps: float = 1e-8
+    eps: float = 1e-08
     weight_decay: float = 0.01
     amsgrad: bool = False
     decay_vectors: bool = True
@@ -158,6 +156,10 @@ class Adagrad(_Optimizer):
     weight_decay: float = 0.0
     decay_vectors: bool = True
     _name: ClassVar[str] = "adagrad"
+
+
+__all__ += ["Adagrad", "Adam", "AdamW", "RmsProp", "Sgd"]
+# ---- until here
 
 
 @dataclass(frozen=True)

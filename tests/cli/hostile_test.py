@@ -19,11 +19,10 @@ class BrokenModel(tool.ToolTest):
         ("eval", "--data", "digits"),
     )
 
-    def expect_broken(self, content, part=""):
+    def expect_broken(self, content):
         path = self.folder / "broken.safetensors"
         path.write_bytes(content)
-        for name, *rest in self.COMMANDS:
-            self.assertIn(part, self.error(1, name, path, *rest))
+        self.refuses(1, *((name, path, *rest) for name, *rest in self.COMMANDS))
         self.assertEqual([p.name for p in self.folder.iterdir()], [path.name])
         self.assertEqual(path.read_bytes(), content)
 
@@ -64,71 +63,34 @@ class BrokenModel(tool.ToolTest):
             self.assertIn(run.returncode, (0, 1, 2), at)
             self.assertLessEqual(run.stderr.count(b"\n"), 1, at)
 
-    def test_something_after_the_end(self):
-        self.expect_broken(self.good + b"\0", "the file holds")
-
-    def test_wrong_magic(self):
-        self.expect_broken(b"PK\x03\x04" + self.good)
-        self.expect_broken(struct.pack("<Q", 8) + b"[1,2,3] ", "must begin with '{'")
-        self.expect_broken(b"")
-
-    def test_oversized_header(self):
-        for length in (100_000_001, 1 << 40, (1 << 64) - 1):
-            self.expect_broken(struct.pack("<Q", length) + self.good[8:], "header")
-
-    def test_header_that_is_no_json(self):
-        for text in ("{", "{}{", "{'a':1}", "{\"a\":1", "{\"\\ud800\":1}", "{" * 200_000):
-            self.expect_broken(tool.file_of(text, b""))
-        self.expect_broken(struct.pack("<Q", 3) + b'{"\xff')
+    def test_bytes_that_are_no_file(self):
+        lengths = [struct.pack("<Q", length) + self.good[8:] for length in (100_000_001, 1 << 40, (1 << 64) - 1)]
+        texts = [tool.file_of(text, b"") for text in ("{", "{}{", "{'a':1}", "{\"a\":1", "{\"\\ud800\":1}", "{" * 200_000)]
+        for content in (self.good + b"\0", b"PK\x03\x04" + self.good, struct.pack("<Q", 8) + b"[1,2,3] ", b"", *lengths, *texts,
+                        struct.pack("<Q", 3) + b'{"\xff', tool.file_of(tool.header_of(self.tensors), self.data)):
+            self.expect_broken(content)
 
     def test_duplicate_keys(self):
-        entry = json.dumps(self.header["layers.0.bias"])
-        inside = json.dumps(self.header)[1:-1]
-        for extra in (f'"layers.0.bias": {entry}', f'"layers.0.bia\\u0073": {entry}'):
-            self.expect_broken(tool.file_of(f"{{{inside}, {extra}}}", self.data), "duplicate")
-        twice = json.dumps(self.header).replace('"dtype": "F32"', '"dtype": "F32", "dtype": "F32"', 1)
-        self.expect_broken(tool.file_of(twice, self.data), "duplicate")
-        twice = json.dumps(self.header).replace('"limpid.format": "1"',
-                                                '"limpid.format": "1", "limpid.format": "1"')
-        self.expect_broken(tool.file_of(twice, self.data), "duplicate")
+        header, entry = json.dumps(self.header), json.dumps(self.header["layers.0.bias"])
+        for text in (f'{header[:-1]}, "layers.0.bias": {entry}}}', f'{header[:-1]}, "layers.0.bia\\u0073": {entry}}}',
+                     header.replace('"dtype": "F32"', '"dtype": "F32", "dtype": "F32"', 1),
+                     header.replace('"limpid.format": "1"', '"limpid.format": "1", "limpid.format": "1"')):
+            self.expect_broken(tool.file_of(text, self.data))
 
-    def test_offsets(self):
+    def test_tensors_that_lie(self):
         begin, end = self.header["layers.1.weight"]["data_offsets"]
-        self.expect_broken(self.with_header(data_offsets=[begin - 4, end - 4]), "overlapping")
-        self.expect_broken(self.with_header(data_offsets=[begin + 4, end + 4]))
-        self.expect_broken(self.with_header(data_offsets=[end, begin]), "end before they begin")
-        self.expect_broken(self.with_header(data_offsets=[begin, end + 4]), "needs 12")
-        self.expect_broken(self.with_header(data_offsets=[begin]))
-        self.expect_broken(self.with_header(data_offsets=[-1, end]))
-        self.expect_broken(self.with_header(data_offsets=[begin, 1 << 64]))
-
-    def test_shapes(self):
-        for shape in ([1 << 40, 1 << 40], [1 << 63], [1 << 62, 4], [1 << 64], [-1, -3], [0], ["3"],
-                      [1] * 9, 3):
+        for offsets in ([begin - 4, end - 4], [begin + 4, end + 4], [end, begin], [begin, end + 4], [begin], [-1, end], [begin, 1 << 64]):
+            self.expect_broken(self.with_header(data_offsets=offsets))
+        for shape in ([1 << 40, 1 << 40], [1 << 63], [1 << 62, 4], [1 << 64], [-1, -3], [0], ["3"], [1] * 9, 3):
             self.expect_broken(self.with_header(shape=shape))
+        for dtype in ("F31", "F8_E4M3", "I32", 7):
+            self.expect_broken(self.with_header(dtype=dtype))
+        for tensors in ({name: value for name, value in self.tensors.items() if name != "layers.1.bias"},
+                        {**self.tensors, "layers.1.bias": ([2], [0, 0])}, {**self.tensors, "more": ([1], [0])}):
+            self.expect_broken(tool.model_bytes([2, 3, 1], tensors))
 
-    def test_dtypes(self):
-        self.expect_broken(self.with_header(dtype="F31"), "unknown dtype")
-        self.expect_broken(self.with_header(dtype="F8_E4M3"), "not supported")
-        self.expect_broken(self.with_header(dtype="I32"), "i32[1, 3], the function expects f32[1, 3]")
-        self.expect_broken(self.with_header(dtype=7))
-
-    def test_no_model(self):
-        self.expect_broken(tool.file_of(tool.header_of(self.tensors), self.data),
-                           "is a safetensors file, but not a Limpid model")
-
-    def test_tensors_that_do_not_fit_the_function(self):
-        missing = dict(self.tensors)
-        del missing["layers.1.bias"]
-        self.expect_broken(tool.model_bytes([2, 3, 1], missing), "'layers.1.bias', 'x'")
-        other = dict(self.tensors, **{"layers.1.bias": ([2], [0, 0])})
-        self.expect_broken(tool.model_bytes([2, 3, 1], other), "f32[2], the function expects f32[1]")
-        surplus = dict(self.tensors, more=([1], [0]))
-        self.expect_broken(tool.model_bytes([2, 3, 1], surplus), "'more'")
-
-    def expect_broken_text(self, text, part=""):
-        metadata = tool.metadata_of(text)
-        self.expect_broken(tool.file_of(tool.header_of(self.tensors, metadata), self.data), part)
+    def expect_broken_text(self, text):
+        self.expect_broken(tool.file_of(tool.header_of(self.tensors, tool.metadata_of(text)), self.data))
 
     def test_text_that_is_no_function(self):
         for text in ("", "function", "function f(", "\x1b[31m", self.text[:-3], self.text + "more",
@@ -137,7 +99,7 @@ class BrokenModel(tool.ToolTest):
                      self.text.replace("%1 =", "%0 ="), self.text.replace("f32[3, 2]", "f32[3"),
                      self.text.replace("f32[3, 2]", "f32[99999999999999999999]"),
                      self.text.replace("return logits = %2", "return %7")):
-            self.expect_broken_text(text, "function text, line")
+            self.expect_broken_text(text)
 
     def test_logits_of_no_token(self):
         text = "function m(%w: f32[0], %x: i32[4]) {\n  return logits = %w\n}\n"
@@ -146,15 +108,11 @@ class BrokenModel(tool.ToolTest):
         tensors = {"w": ([0], [])}
         path = self.folder / "m.safetensors"
         path.write_bytes(tool.file_of(tool.header_of(tensors, metadata), tool.data_of(tensors)))
-        for more in ((), ("--json",)):
-            self.assertIn("the model gives f32[1, 0], expected logits of tokens",
-                          self.error(1, "run", path, "--prompt", "ab", *more))
+        self.refuses(1, "run m.safetensors --prompt ab; run m.safetensors --prompt ab --json")
 
     def test_text_that_asks_for_too_much(self):
-        self.expect_broken_text(
-            self.text.replace("%x: f32[2]", "%y: f32[2]").replace("%x", "%y")
-            .replace("  return", "  %3 = broadcast(%2) {shape = [1073741824, 1]} : f32[1073741824, 1]\n"
-                     "  return"), "take more than")
+        broadcast = "  %3 = broadcast(%2) {shape = [1073741824, 1]} : f32[1073741824, 1]\n  return"
+        self.expect_broken_text(self.text.replace("%x", "%y").replace("  return", broadcast))
         self.expect_broken_text(self.text.replace("f32[3, 2]", "f32[4611686018427387904, 4]"))
 
     def test_paths(self):
@@ -173,11 +131,8 @@ class BrokenData(tool.ToolTest):
         self.data = self.folder / "data"
         tool.write_idx_folder(self.data)
 
-    def expect_broken(self, part=""):
-        for command in (("eval",), ("run", "--index", "1"), ("trace",)):
-            name, *rest = command
-            message = self.error(1, name, self.model, "--data", f"idx:{self.data}", *rest)
-            self.assertIn(part, message)
+    def expect_broken(self):
+        self.refuses(1, *((name, self.model, "--data", "idx:data", *rest) for name, *rest in (("eval",), ("run", "--index", "1"), ("trace",))))
 
     def write(self, name, content):
         (self.data / name).write_bytes(content)
@@ -185,12 +140,10 @@ class BrokenData(tool.ToolTest):
     def test_the_folder_is_good(self):
         self.output("eval", self.model, "--data", f"idx:{self.data}")
 
-    def test_no_folder(self):
-        self.error(1, "eval", self.model, "--data", f"idx:{self.folder}/nowhere")
-
-    def test_a_file_is_missing(self):
+    def test_files_that_are_missing(self):
+        self.refuses(1, "eval model.safetensors --data idx:nowhere")
         (self.data / "t10k-labels-idx1-ubyte").unlink()
-        self.expect_broken("t10k-labels-idx1-ubyte")
+        self.expect_broken()
 
     def test_gzip_cut_short(self):
         path = self.data / "t10k-images-idx3-ubyte"
@@ -204,19 +157,12 @@ class BrokenData(tool.ToolTest):
         self.write("t10k-images-idx3-ubyte.gz", packed[:-8] + bytes(8))
         self.expect_broken()
 
-    def test_labels_out_of_range(self):
-        self.write("t10k-labels-idx1-ubyte", tool.idx_bytes([2], [1, 7]))
-        self.expect_broken("row 1 has label 7")
-
-    def test_labels_beyond_the_model(self):
+    def test_labels_that_do_not_fit(self):
+        for labels in ([1, 7], [1, 0, 1]):
+            self.write("t10k-labels-idx1-ubyte", tool.idx_bytes([len(labels)], labels))
+            self.expect_broken()
         tool.write_idx_folder(self.data, train_labels=[0, 9], test_labels=[9, 0])
-        for command in ("eval", "run"):
-            message = self.error(1, command, self.model, "--data", f"idx:{self.data}")
-            self.assertIn("10 classes", message)
-
-    def test_counts_that_differ(self):
-        self.write("t10k-labels-idx1-ubyte", tool.idx_bytes([3], [1, 0, 1]))
-        self.expect_broken("3 labels for the 2 images")
+        self.refuses(1, "eval model.safetensors --data idx:data; run model.safetensors --data idx:data")
 
     def test_headers_that_lie(self):
         for content in (b"", b"\0\0\x08", tool.idx_bytes([2, 2, 2], [0] * 7),

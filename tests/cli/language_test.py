@@ -155,13 +155,11 @@ class LanguageTest(tool.ToolTest):
         commands = (("generate", liar), ("run", liar, "--prompt", "the"), ("convert", liar, f"{self.folder}/to/"),
                     ("quantize", liar, "--to", "int8", "--out", self.folder / "to.safetensors"))
         # Sizes that no model has, and some that do not match this file.
-        for part, lie in (("layers", {"layers": 10**9}), ("width", {"width": 10**18}), ("context", {"context": 2**63}),
-                          ("layers", {"layers": 1.5e300}), ("", {"layers": 1024, "width": 2**24, "hidden": 2**24})):
+        for lie in ({"layers": 10**9}, {"width": 10**18}, {"context": 2**63}, {"layers": 1.5e300}, {"layers": 1024, "width": 2**24, "hidden": 2**24}):
             header["__metadata__"]["limpid.config"] = json.dumps(config | lie)
             liar.write_bytes(tool.file_of(header, data))
-            for command in commands:
-                with self.subTest(command=command[0], lie=lie):
-                    self.assertIn(part, self.error(1, *command))
+            with self.subTest(lie=lie):
+                self.refuses(1, *commands)
         self.assertFalse((self.folder / "to.safetensors").exists())
 
     def test_bytes_are_shown_as_characters(self):
@@ -248,7 +246,7 @@ class LanguageTest(tool.ToolTest):
                 generated = self.output("generate", self.model, "--prompt", prompt, "--tokens", "1", "--temperature", "0")
                 self.assertEqual(generated, prompt + characters[likeliest] + "\n")
             self.output("trace", self.model, "--prompt", "the")
-        self.assertIn("--prompt: expected at most 12 tokens, got 13", self.error(2, "run", self.model, "--prompt", TEXT[:13]))
+        self.refuses(2, ("run", self.model, "--prompt", TEXT[:13]))
 
     def test_a_window_is_answered_for_its_last_token(self):
         """The last one of a text is filled up, and its answer is that of its text alone."""
@@ -275,19 +273,18 @@ class LanguageTest(tool.ToolTest):
         self.output("run", self.model, "--values", "0,1,2,3,2,1")
         self.output("run", self.model, "--values", "0,1,2,3,2,16777215")
         for number in ("1.5", "nan", "1e9", "16777217"):  # the last is no number of f32
-            self.assertIn("is not a token index", self.error(2, "run", self.model, "--values", f"0,1,2,3,2,{number}"))
+            self.refuses(2, ("run", self.model, "--values", f"0,1,2,3,2,{number}"))
 
     def test_a_transformer_becomes_a_hugging_face_folder(self):
         self.train_gpt("--steps", "3", "--sample-every", "0")
         to = f"{self.folder}/to/"
         run = self.run_tool("convert", self.model, to)
-        self.assertEqual((run.returncode, run.stderr.decode()),
-                         (0, f"limpid: note: '{to}': a Hugging Face folder cannot store the tokenizer\n"))
+        self.assertEqual(run.returncode, 0)
+        self.says(run.stderr.decode())
         self.assertEqual(self.document("convert", self.model, to)["lost"], ["the tokenizer"])
         self.output("summary", f"{self.folder}/to/")
         self.train("--epochs", "1")
-        self.assertEqual(self.error(1, "convert", self.model, f"{self.folder}/charlm/"),
-                         "expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'charlm'")
+        self.refuses(1, "convert run/model.safetensors charlm/")
         self.assertFalse((self.folder / "charlm").exists())
 
     def test_a_text_of_one_line_can_begin(self):
@@ -297,35 +294,18 @@ class LanguageTest(tool.ToolTest):
 
     def test_what_it_refuses(self):
         self.train("--epochs", "1")
-        self.assertIn("no U+007A", self.error(1, "generate", self.model, "--prompt", "zoo"))
-        self.assertIn("no U+007A", self.error(1, "eval", self.model, "--data", f"text:{self.other('z' * 100)}"))
-        self.error(2, "generate", self.model, "--prompt", "")
-        self.error(2, "generate", self.model, "--temperature", "-1")
-        self.error(2, "generate", self.model, "--top-p", "1.5")
-        self.error(1, "generate", self.folder / "none")
-        self.assertIn("f32", self.error(1, "eval", self.model, "--data", "digits"))
-        self.error(2, "train", "--data", f"text:{self.text}", "--model", "mlp")
-        self.error(2, "train", "--data", "moons", "--model", "charlm")
-        self.error(2, "train", "--data", "moons", "--context", "4")
-        self.error(2, "train", "--data", "moons", "--tokenizer", "bytes")
-        gpt = ("train", "--data", f"text:{self.text}", "--model", "gpt")
-        self.assertIn("model.layers: expected 1 number for a gpt, got 2", self.error(2, *gpt, "--layers", "1,2"))
-        self.assertIn("5 heads", self.error(2, *gpt, "--heads", "5"))
-        self.assertIn("model.activation: the model gpt has no such option", self.error(2, *gpt, "--activation", "relu"))
-        self.assertIn("config.tokenizer: there is no tokenizer 'words'", self.error(2, *gpt, "--tokenizer", "words"))
-        self.assertIn("expected epochs or steps, got both", self.error(2, *gpt, "--steps", "3", "--epochs", "3"))
-        self.error(2, "train", "--data", f"text:{self.text},split=80/20")
-        self.assertIn("more tokens than the context of 8", self.error(1, "train", "--data", f"text:{self.other('short')}"))
-        self.assertIn("is not UTF-8", self.error(1, "train", "--data", f"text:{self.other(b'abc' + bytes([255]))}"))
         self.output("train", "--data", "moons", "--epochs", "1", "--out", self.folder / "moons")
-        moons = self.folder / "moons" / "model.safetensors"
-        self.assertIn("was not trained on a text", self.error(1, "generate", moons))
-        self.assertIn("was not trained on a text", self.error(1, "eval", moons, "--data", f"text:{self.text}"))
-
-    def other(self, content):
-        path = self.folder / "other.txt"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
+        for name, content in (("z", b"z" * 100), ("short", b"short"), ("none", b"abc\xff")):
+            (self.folder / name).write_bytes(content)
+        self.refuses(1, """
+            generate run --prompt zoo; eval run --data text:z; generate missing; eval run --data digits; train --data text:short; train --data text:none
+            generate moons; eval moons --data text:text.txt""")
+        self.refuses(2, """
+            generate run --prompt ''; generate run --temperature -1; train --data text:text.txt --model mlp; train --data moons --model charlm
+            train --data moons --context 4; train --data moons --tokenizer bytes; train --data text:text.txt --model gpt --layers 1,2
+            train --data text:text.txt --model gpt --heads 5; train --data text:text.txt --model gpt --activation relu
+            train --data text:text.txt --model gpt --tokenizer words; train --data text:text.txt --model gpt --steps 3 --epochs 3
+            train --data text:text.txt,split=80/20""")
 
 
 if __name__ == "__main__":

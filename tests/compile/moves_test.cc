@@ -117,6 +117,35 @@ TEST(Moves, Joinings) {
   }
 }
 
+TEST(Moves, Padding) {
+  const Input x{"x", {Dtype::kF32, {4, 5, 6}}};
+  const auto padded = [&](const char* what, const Input& input, List low, List high, List interior,
+                          double value) {
+    check(
+        what, {input}, [&](auto in) { return pad(in[0], low, high, interior, value); }, "fill");
+  };
+  padded("before", x, {2, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0.5);
+  padded("after", x, {0, 0, 0}, {0, 3, 0}, {0, 0, 0}, -1);
+  padded("around", x, {1, 2, 3}, {3, 1, 2}, {0, 0, 0}, 0);
+  padded("the last axis", x, {0, 0, 1}, {0, 0, 1}, {0, 0, 0}, 0);
+  padded("between", x, {1, 0, 0}, {0, 0, 2}, {0, 2, 1}, 3);
+  padded("one number", {"x", {Dtype::kF32, {1}}}, {70}, {5}, {4}, 2);
+  padded("of i64", {"x", {Dtype::kI64, {3, 5}}}, {1, 2}, {0, 1}, {0, 0}, -7);
+}
+
+// Between steps by rows they are in their band.
+TEST(Moves, InABand) {
+  check(
+      "rows", {{"x", {Dtype::kF32, {200, 24}}}},
+      [](auto in) {
+        Value h = softmax(in[0]);
+        h = concatenate({slice(h, 1, 8, 24), pad(slice(h, 1, 0, 8), {0, 1}, {0, 2}, {0, 0}, 0.5)},
+                        1);
+        return layer_norm(h);
+      },
+      "fill");
+}
+
 TEST(Moves, RowsByNumber) {
   for (const std::int64_t width : {1, 5, 40, 131}) {
     const Input ids{"ids", {Dtype::kI32, {4, 9}}};

@@ -20,6 +20,7 @@
 #include "limpid/core/error.h"
 #include "tests/compile/count_allocations.h"
 #include "tests/memory_limit.h"
+#include "tests/refusals.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -198,14 +199,7 @@ TEST(ThreadPool, AnIdlePoolBurnsNoTime) {
 
 TEST(ThreadPool, RefusesOtherNumbersOfThreads) {
   for (const int threads : {0, -1, ThreadPool::kMaxThreads + 1}) {
-    try {
-      ThreadPool pool({.threads = threads});
-      FAIL() << threads << " threads were accepted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_EQ(e.what(),
-                "expected a thread pool of 1 to 1024 threads, got " + std::to_string(threads));
-    }
+    expect_refused(ErrorCode::kInvalidArgument, [&] { ThreadPool pool({.threads = threads}); });
   }
 }
 

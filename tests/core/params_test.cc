@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "limpid/core/error.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
@@ -64,25 +65,16 @@ TEST(Named, IsWholeWhenItIsMovedOrPutTogether) {
 }
 
 TEST(Named, NamesAMissingEntryWithItsGroups) {
-  const auto message = [](const Counts& counts, std::string_view name) {
-    try {
-      counts.at(name);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kNotFound);
-      return std::string(e.what());
-    }
-    return std::string();
+  const auto missing = [](const Counts& counts, std::string_view name) {
+    expect_refused(ErrorCode::kNotFound, [&] { (void)counts.at(name); });
   };
   const Counts counts{{"net.layers.0.weight", 1}, {"net.layers.0.bias", 2}, {"net.scale", 3}};
-  EXPECT_EQ(message(counts, "bias"),
-            "no entry 'bias'; there are: net.layers.0.weight, net.layers.0.bias, net.scale");
+  missing(counts, "bias");
   const Counts layer = counts.within("net").within("layers.0");
-  EXPECT_EQ(message(layer, "gamma"),
-            "no entry 'net.layers.0.gamma'; below 'net.layers.0' there are: net.layers.0.weight, "
-            "net.layers.0.bias");
-  EXPECT_EQ(message(counts.within("net").within("layers.1"), "weight"),
-            "no entry 'net.layers.1.weight'; below 'net.layers.1' there are: none");
-  EXPECT_EQ(message(layer.map([](int i) { return i + 1; }), "gamma"), message(layer, "gamma"));
+  missing(layer, "gamma");
+  missing(counts.within("net").within("layers.1"), "weight");
+  missing(layer.map([](int i) { return i + 1; }), "gamma");
+  for (const int size : {12, 13}) missing(counted(size), "x");
 }
 
 TEST(Named, PartsAreChosenByWholeNames) {
@@ -96,7 +88,7 @@ TEST(Named, PartsAreChosenByWholeNames) {
   EXPECT_EQ(counts.within("layers.2").names(), (Names{"weight", "bias"}));
   EXPECT_TRUE(counts.within("layer").empty());
   for (const char* none : {"layer", "layers.2.", "bias", "layers.2.bias.x"})
-    EXPECT_THROW((void)counts.only({"scale", none}), Error) << none;
+    expect_refused(ErrorCode::kNotFound, [&] { (void)counts.only({"scale", none}); });
   const Counts changed = counts.with({{"scale", 7}, {"more", 8}});
   EXPECT_EQ(changed.at("scale"), 7);
   EXPECT_EQ(changed.names().back(), "more");
@@ -109,22 +101,9 @@ TEST(Named, GroupsAreMappedTogetherIfTheirNamesAreTheSame) {
   EXPECT_EQ(map(difference, a, b).values(), (std::vector{3, 6}));
   for (const Counts& other : {Counts{{"x", 1}}, Counts{{"x", 1}, {"y", 1}, {"z", 1}},
                               Counts{{"x", 1}, {"z", 1}}, Counts{}}) {
-    EXPECT_THROW(map(difference, a, other), Error);
-    EXPECT_THROW(map(difference, other, a), Error);
+    expect_refused(ErrorCode::kInvalidArgument, [&] { map(difference, a, other); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] { map(difference, other, a); });
   }
-  const auto complaint = [&](const Counts& one, const Counts& other) -> std::string {
-    try {
-      map(difference, one, other);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(complaint(a, {{"x", 1}}),
-            "groups: expected the same names in both, got 'y' in the first only");
-  EXPECT_EQ(complaint({{"x", 1}}, a),
-            "groups: expected the same names in both, got 'y' in the second only");
 }
 
 TEST(Params, AreStackedIfTheirTypesAreTheSame) {
@@ -134,46 +113,16 @@ TEST(Params, AreStackedIfTheirTypesAreTheSame) {
   EXPECT_TRUE(both.same_bits(Tensor::from<float>({2, 2}, {1, 2, 3, 4})));
   for (const Tensor& other : {Tensor::from<float>({3}, {3, 4, 5}), Tensor::from<float>({1}, {3}),
                               Tensor::from<double>({2}, {3, 4})})
-    try {
-      stack(std::vector<Params>{first, {{"w", other}}});
-      ADD_FAILURE() << to_string(other.type());
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kShape);
-      EXPECT_EQ(e.what(),
-                "stack: 'w' is f32[2] in one group and " + to_string(other.type()) + " in another");
-    }
-  EXPECT_THROW(stack(std::vector<Params>{first, {{"v", first.at("w")}}}), Error);
+    expect_refused(ErrorCode::kShape, [&] { stack(std::vector<Params>{first, {{"w", other}}}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    stack(std::vector<Params>{first, {{"v", first.at("w")}}});
+  });
   // By their names, whatever their order.
   const Tensor one = Tensor::scalar(1.0F), two = Tensor::scalar(2.0F);
   const Params turned =
       stack(std::vector<Params>{{{"a", one}, {"b", two}}, {{"b", two}, {"a", one}}});
   EXPECT_TRUE(turned.at("a").same_bits(Tensor::from<float>({2}, {1, 1})));
-  try {
-    stack(std::span<const Params>());
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-    EXPECT_STREQ(e.what(), "stack: expected at least one group, got none");
-  }
-}
-
-// Of many names a message shows a dozen.
-TEST(Named, ShowsAtMostTwelveNames) {
-  for (const int size : {12, 13}) {
-    std::string shown = "no entry 'x'; there are: ";
-    Counts counts;
-    for (int i = 0; i < size; ++i) {
-      counts.set("n" + std::to_string(i), i);
-      if (i < 12) shown += (i == 0 ? "n" : ", n") + std::to_string(i);
-    }
-    try {
-      (void)counts.at("x");
-      ADD_FAILURE();
-    } catch (const Error& e) {
-      EXPECT_EQ(e.what(), shown + (size == 12 ? "" : ", ..."));
-      EXPECT_EQ(e.code(), ErrorCode::kNotFound);
-    }
-  }
+  expect_refused(ErrorCode::kInvalidArgument, [] { stack(std::span<const Params>()); });
 }
 
 TEST(Errors, AreNamedByTheirCodes) {

@@ -20,27 +20,15 @@
 
 #include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
 
-std::string borrow_error(const Type& type, std::span<const std::byte> bytes) {
-  try {
-    Tensor::borrow(type, bytes, nullptr);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Tensor, TellsThatThereIsTooLittleMemory) {
-  try {
+  expect_refused(ErrorCode::kNoMemory, [] {
     Tensor::zeros({Dtype::kU8, {std::int64_t{1} << 58}});
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kNoMemory);
-    EXPECT_STREQ(e.what(), "tensor: cannot allocate 288230376151711744 bytes of memory");
-  }
+  });
 }
 
 // A compiler that destroys a default tensor twice does no harm: GCC 12 does where a braced list
@@ -57,38 +45,20 @@ TEST(Tensor, DefaultOnesOwnNoMemory) {
 TEST(Tensor, HasAnItemIfItHasOneElement) {
   EXPECT_EQ(Tensor::from<float>({1, 1}, {7}).item<float>(), 7);
   const Tensor two = Tensor::from<float>({1, 2}, {1, 2});
-  try {
-    two.item<float>();
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kShape);
-    EXPECT_STREQ(e.what(), "item: expected a tensor of one element, got f32[1, 2]");
-  }
+  expect_refused(ErrorCode::kShape, [&] { two.item<float>(); });
 }
 
 TEST(Tensor, RefusesOtherCountsAndDtypesThanItsOwn) {
-  const auto complaint_of = [](const auto& code) -> std::string {
-    try {
-      code();
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "";
-  };
-  for (const int count : {0, 5, 7})
-    EXPECT_EQ(complaint_of([&] {
-                Tensor::from<float>({2, 3}, std::vector<float>(static_cast<std::size_t>(count)));
-              }),
-              "tensor: shape [2, 3] takes 6 values, got " + std::to_string(count));
+  for (const std::size_t count : {0, 5, 7})
+    expect_refused(ErrorCode::kShape, [&] {
+      Tensor::from<float>({2, 3}, std::vector<float>(count));
+    });
   const Tensor t = Tensor::zeros({Dtype::kF32, {2, 3}});
-  EXPECT_EQ(complaint_of([&] { (void)t.values<std::int32_t>(); }),
-            "tensor: elements are f32, not i32");
-  EXPECT_EQ(complaint_of([&] { (void)t.values<double>(); }), "tensor: elements are f32, not f64");
+  expect_refused(ErrorCode::kDtype, [&] { (void)t.values<std::int32_t>(); });
+  expect_refused(ErrorCode::kDtype, [&] { (void)t.values<double>(); });
   EXPECT_EQ(t.reshape({6, 1}).shape(), (Shape{6, 1}));
-  EXPECT_EQ(complaint_of([&] { (void)t.reshape({5}); }),
-            "reshape: [2, 3] has 6 elements, [5] has 5");
-  EXPECT_EQ(complaint_of([&] { (void)t.reshape({7}); }),
-            "reshape: [2, 3] has 6 elements, [7] has 7");
+  for (const std::int64_t size : {5, 7})
+    expect_refused(ErrorCode::kShape, [&] { (void)t.reshape({size}); });
 }
 
 // Though its bytes are the same.
@@ -117,21 +87,21 @@ TEST(Tensor, BorrowsElementsThatFit) {
   const Tensor t = Tensor::borrow({Dtype::kI32, {2, 3}}, all, owner);
   EXPECT_EQ(t.bytes().data(), bytes.data());
   EXPECT_EQ(owner.use_count(), 2);
-  EXPECT_EQ(borrow_error({Dtype::kI32, {5}}, all.subspan(4)), "");
-  EXPECT_EQ(borrow_error({Dtype::kU8, {23}}, all.subspan(1)), "");
+  EXPECT_NO_THROW(Tensor::borrow({Dtype::kI32, {5}}, all.subspan(4), nullptr));
+  EXPECT_NO_THROW(Tensor::borrow({Dtype::kU8, {23}}, all.subspan(1), nullptr));
   EXPECT_NE(Tensor::borrow({Dtype::kF32, {0}}, {}, nullptr).bytes().data(), nullptr);
 }
 
 TEST(Tensor, RefusesToBorrowBytesThatAreTooFewTooManyOrMisaligned) {
   alignas(8) std::array<std::byte, 24> bytes{};
   const std::span<const std::byte> all = bytes;
-  EXPECT_EQ(borrow_error({Dtype::kI32, {2, 3}}, all.first(23)),
-            "tensor: i32[2, 3] takes 24 bytes, got 23");
-  EXPECT_EQ(borrow_error({Dtype::kI32, {5}}, all), "tensor: i32[5] takes 20 bytes, got 24");
-  EXPECT_EQ(borrow_error({Dtype::kF64, {2}}, all.subspan(4, 16)),
-            "tensor: elements of f64 must begin at a multiple of 8 bytes");
-  EXPECT_EQ(borrow_error({Dtype::kF16, {2}}, all.subspan(1, 4)),
-            "tensor: elements of f16 must begin at a multiple of 2 bytes");
+  const auto refused = [](ErrorCode code, const Type& type, std::span<const std::byte> some) {
+    expect_refused(code, [&] { Tensor::borrow(type, some, nullptr); });
+  };
+  refused(ErrorCode::kShape, {Dtype::kI32, {2, 3}}, all.first(23));
+  refused(ErrorCode::kShape, {Dtype::kI32, {5}}, all);
+  refused(ErrorCode::kInvalidArgument, {Dtype::kF64, {2}}, all.subspan(4, 16));
+  refused(ErrorCode::kInvalidArgument, {Dtype::kF16, {2}}, all.subspan(1, 4));
 }
 
 // Elements 0, 1, 2, ..., and how often they were made.
@@ -410,57 +380,18 @@ TEST(Shape, HasAsManyElementsAsAnObjectMayHave) {
   EXPECT_THROW((Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}), Error);
 }
 
-TEST(Errors, OfTensorsAndShapesSayWhatIsWrongAndHaveTheirKinds) {
+TEST(Errors, OfTensorsAndShapesSayWhatIsWrong) {
+  const auto refused = [](const auto& code) { expect_refused(ErrorCode::kShape, code); };
   const Tensor t = Tensor::zeros({Dtype::kF32, {3, 2}});
   alignas(8) std::array<std::byte, 24> bytes{};
   const std::span<std::byte> all = bytes;
-  struct Fault {
-    std::function<void()> code;
-    ErrorCode kind;
-    const char* message;
-  };
-  const Fault faults[] = {
-      {[&] { (void)t.rows(2, 5); }, ErrorCode::kShape,
-       "rows: [2, 2 + 5) is outside of shape [3, 2]"},
-      {[&] { t.read_rows(0, 2, all.first(17)); }, ErrorCode::kShape,
-       "rows: 2 rows of f32[3, 2] do not have 17 bytes"},
-      {[] {
-         Tensor::deferred_rows({Dtype::kF32, {}}, {});
-       },
-       ErrorCode::kShape, "tensor: a scalar has no rows"},
-      {[&] {
-         Tensor::borrow({Dtype::kF32, {5}}, all, nullptr);
-       },
-       ErrorCode::kShape, "tensor: f32[5] takes 20 bytes, got 24"},
-      {[&] {
-         Tensor::borrow({Dtype::kF64, {2}}, all.subspan(4, 16), nullptr);
-       },
-       ErrorCode::kInvalidArgument, "tensor: elements of f64 must begin at a multiple of 8 bytes"},
-      {[&] { (void)t.values<double>(); }, ErrorCode::kDtype, "tensor: elements are f32, not f64"},
-      {[&] { (void)t.reshape({7}); }, ErrorCode::kShape,
-       "reshape: [3, 2] has 6 elements, [7] has 7"},
-      {[] { Tensor::from<float>({2}, {1}); }, ErrorCode::kShape,
-       "tensor: shape [2] takes 2 values, got 1"},
-      {[] {
-         (void)Shape{3, -1};
-       },
-       ErrorCode::kShape, "shape: dimension -1 is negative"},
-      {[] { (void)Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; }, ErrorCode::kShape,
-       "shape: 9 dimensions, at most 8 are supported"},
-      {[] {
-         (void)Shape{2, Shape::kMaxElements};
-       },
-       ErrorCode::kShape, "shape: the number of elements of [2, 576460752303423487] overflows"},
-      {[] { normalize_axis(3, 2, "sum"); }, ErrorCode::kShape, "sum: axis 3 is outside of rank 2"}};
-  for (const auto& [code, kind, message] : faults) {
-    try {
-      code();
-      ADD_FAILURE() << message;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), kind) << message;
-      EXPECT_STREQ(e.what(), message);
-    }
-  }
+  refused([&] { (void)t.rows(2, 5); });
+  refused([&] { t.read_rows(0, 2, all.first(17)); });
+  refused([] { Tensor::deferred_rows({Dtype::kF32, {}}, {}); });
+  refused([] { (void)Shape{3, -1}; });
+  refused([] { (void)Shape{1, 1, 1, 1, 1, 1, 1, 1, 1}; });
+  refused([] { (void)Shape{2, Shape::kMaxElements}; });
+  refused([] { normalize_axis(3, 2, "sum"); });
 }
 
 TEST(Shape, CountsItsAxesFromEitherEnd) {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "limpid/data/batch_range.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {

@@ -1,9 +1,9 @@
-#include "limpid/data/byte_pair.h"
+#include "limpid/data/text/byte_pair.h"
 
 #include <fmt/format.h>
 
-#include "limpid/data/tokenizer_files.h"
-#include "limpid/data/words.h"
+#include "limpid/data/text/pre_tokenizer.h"
+#include "limpid/data/text/tokenizer_files.h"
 #include "tests/formats/helpers.h"
 #include "tests/source_folder.h"
 
@@ -59,8 +59,8 @@ BytePairRules rules_with(const std::vector<std::string>& more,
   return rules;
 }
 
-TEST(Words, AreThoseOfTheirPatterns) {
-  const auto words = [](std::string_view text, WordPattern pattern) {
+TEST(PreTokenizer, AreThoseOfTheirPatterns) {
+  const auto words = [](std::string_view text, PreTokenizer pattern) {
     std::vector<std::string> all;
     while (!text.empty()) {
       all.emplace_back(text.substr(0, first_word(text, pattern)));
@@ -70,22 +70,22 @@ TEST(Words, AreThoseOfTheirPatterns) {
   };
   using All = std::vector<std::string>;
   constexpr std::string_view kText = "I've 12345 dogs!!  ok\n";
-  EXPECT_EQ(words(kText, WordPattern::kGpt2),
+  EXPECT_EQ(words(kText, PreTokenizer::kGpt2),
             (All{"I", "'ve", " 12345", " dogs", "!!", " ", " ok", "\n"}));
-  EXPECT_EQ(words(kText, WordPattern::kLlama3),
+  EXPECT_EQ(words(kText, PreTokenizer::kLlama3),
             (All{"I", "'ve", " ", "123", "45", " dogs", "!!", " ", " ok", "\n"}));
   for (const std::string end : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
-    for (const WordPattern pattern : {WordPattern::kGpt2, WordPattern::kLlama3})
+    for (const PreTokenizer pattern : {PreTokenizer::kGpt2, PreTokenizer::kLlama3})
       EXPECT_EQ(words("I" + end + "x", pattern), (All{"I", end, "x"}));
   // What lies behind a text is not of it.
-  EXPECT_EQ(words(std::string_view("'re").substr(0, 2), WordPattern::kGpt2), (All{"'", "r"}));
+  EXPECT_EQ(words(std::string_view("'re").substr(0, 2), PreTokenizer::kGpt2), (All{"'", "r"}));
   // The long s is an s where case is ignored.
-  EXPECT_EQ(words("I'\u017fo", WordPattern::kGpt2), (All{"I", "'", "\u017fo"}));
-  EXPECT_EQ(words("I'\u017fo", WordPattern::kLlama3), (All{"I", "'\u017f", "o"}));
+  EXPECT_EQ(words("I'\u017fo", PreTokenizer::kGpt2), (All{"I", "'", "\u017fo"}));
+  EXPECT_EQ(words("I'\u017fo", PreTokenizer::kLlama3), (All{"I", "'\u017f", "o"}));
   // A carriage return ends a line, too.
-  EXPECT_EQ(words("!\r\nx\rab", WordPattern::kLlama3), (All{"!\r\n", "x", "\r", "ab"}));
+  EXPECT_EQ(words("!\r\nx\rab", PreTokenizer::kLlama3), (All{"!\r\n", "x", "\r", "ab"}));
   // White space of more than one byte belongs to the line end after it.
-  EXPECT_EQ(words("\u00a0\nx", WordPattern::kLlama3), (All{"\u00a0\n", "x"}));
+  EXPECT_EQ(words("\u00a0\nx", PreTokenizer::kLlama3), (All{"\u00a0\n", "x"}));
 }
 
 TEST(BytePair, EncodesAsAnotherProgramDid) {
@@ -400,7 +400,7 @@ TEST(TokenizerFiles, AreNotWrittenWhereTheyWouldLoseSomething) {
   EXPECT_FALSE(fits(as_it_is, {257, 257}));
   EXPECT_FALSE(fits([](BytePairRules& rules) { rules.whole_words = true; }, {}));
   EXPECT_FALSE(fits([](BytePairRules& rules) { rules.special = {257}; }, {}));
-  EXPECT_FALSE(fits([](BytePairRules& rules) { rules.words = WordPattern::kLlama3; }, {}));
+  EXPECT_FALSE(fits([](BytePairRules& rules) { rules.pre_tokenizer = PreTokenizer::kLlama3; }, {}));
 }
 
 TEST(TokenizerFiles, OfGpt2MayBeOneFile) {
@@ -451,7 +451,7 @@ TEST(BytePair, NumbersBelowZeroAreOfNoToken) {
   }
   Json config = Tokenizer::byte_pair(rules_with({}, {}), {}).config();
   config["words"] = "gpt5";
-  expect_error(ErrorCode::kFormat, "tokenizer: there is no word pattern 'gpt5'",
+  expect_error(ErrorCode::kFormat, "words: expected one of gpt2, llama3, got \"gpt5\"",
                [&] { Tokenizer::from_config(JsonView(config)); });
 }
 

@@ -1,6 +1,6 @@
 // Chat templates: those of well-known models, and what is refused. The expected texts are Jinja's
 // (3.1.6, trim_blocks and lstrip_blocks set).
-#include "limpid/data/chat_template.h"
+#include "limpid/data/chat/chat_template.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

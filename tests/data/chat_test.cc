@@ -1,11 +1,11 @@
 // Chats as tokens: special tokens in texts.
-#include "limpid/data/chat.h"
+#include "limpid/data/chat/chat.h"
 
 #include <string>
 #include <vector>
 
-#include "limpid/data/byte_pair.h"
-#include "limpid/data/pretrained.h"
+#include "limpid/data/text/byte_pair.h"
+#include "limpid/models/pretrained.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {

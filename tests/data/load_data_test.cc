@@ -134,7 +134,7 @@ TEST_F(LoadData, TablesWithWhatTheyDoNotHave) {
 TEST_F(LoadData, TablesWhoseNumbersAreCategoriesOrLabels) {
   put("numbers.csv", "a,b,y\n1,0,1\n2,1,0\n1,1,1\n");
   const std::string numbers = "csv:" + at("numbers.csv") + ",target=y,split=1/0/0";
-  const Shares all{1, 0, 0};
+  const SplitRatio all{1, 0, 0};
   const Split categories = load_data(numbers + ",categorical=a");
   expect_same(categories,
               load_table(at("numbers.csv"), {.targets = {"y"}, .categorical = {"a"}}, all, Key(0)));
@@ -449,9 +449,9 @@ TEST_F(LoadData, OnlyTablesAndArraysHaveARuleOfTheirSplit) {
   for (const char* text : {"digits", "moons,split=80/20", "idx:a", "text:a"})
     EXPECT_FALSE(rule(text)) << text;
   for (const char* text : {"csv:a,target=x", "npz:a", "npy:a,targets=b"})
-    EXPECT_EQ(rule(text)->shares, (Shares{80, 10, 10})) << text;
-  EXPECT_EQ(rule("csv:a,target=x,test=b")->shares, (Shares{100, 0, 0}));
-  EXPECT_EQ(rule("csv:a,target=x,test=b,split=3/1")->shares, (Shares{3, 1, 0}));
+    EXPECT_EQ(rule(text)->shares, (SplitRatio{80, 10, 10})) << text;
+  EXPECT_EQ(rule("csv:a,target=x,test=b")->shares, (SplitRatio{100, 0, 0}));
+  EXPECT_EQ(rule("csv:a,target=x,test=b,split=3/1")->shares, (SplitRatio{3, 1, 0}));
   EXPECT_EQ(rule("npz:a,seed=7")->seed, 7U);
 }
 

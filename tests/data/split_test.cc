@@ -6,7 +6,7 @@
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/batches.h"
 #include "limpid/data/digits.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid {
@@ -42,9 +42,9 @@ std::vector<std::int32_t> in_order(std::vector<std::int32_t> rows) {
 
 TEST(Task, HasANameEach) {
   for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
-    EXPECT_EQ(task_from_name(name(task)), task);
+    EXPECT_EQ(find_name<Task>(name(task)), task);
   EXPECT_EQ(name(Task::kMultiLabel), "multilabel");
-  EXPECT_EQ(task_from_name("ranking"), std::nullopt);
+  EXPECT_EQ(find_name<Task>("ranking"), std::nullopt);
 }
 
 TEST(Dataset, SaysHowManyOutputsANetworkNeeds) {
@@ -85,7 +85,7 @@ TEST(SplitRows, KeepsTargetsWithTheirInputsAndWhatTheyAreCalled) {
 TEST(SplitRows, CountsAreExact) {
   struct Case {
     std::int32_t rows;
-    Shares shares;
+    SplitRatio shares;
     std::int64_t train, validation, test;
   };
   const Case cases[] = {
@@ -107,7 +107,7 @@ TEST(SplitRows, CountsAreExact) {
 }
 
 TEST(SplitRows, RefusesWhatLeavesNothingToTrainOn) {
-  const auto splitting = [](std::int32_t n, Shares shares) {
+  const auto splitting = [](std::int32_t n, SplitRatio shares) {
     return [=] { split_rows(numbered(n), shares, Key(0)); };
   };
   expect_error(ErrorCode::kInvalidArgument, "expected enough rows for each set of 80/10/10, got 2",
@@ -149,16 +149,17 @@ TEST(WithValidation, RefusesToTakeWhatIsThere) {
                [&] { with_validation(digits_split(0, 9, 1), {}, Key(3)); });
 }
 
-TEST(Shares, AreReadFromText) {
-  EXPECT_EQ(parse_shares("80/10/10"), (Shares{80, 10, 10}));
-  EXPECT_EQ(parse_shares("9/1"), (Shares{9, 1, 0}));
-  EXPECT_EQ(parse_shares("1/0/0"), (Shares{1, 0, 0}));
+TEST(SplitRatio, AreReadFromText) {
+  EXPECT_EQ(parse_split_ratio("80/10/10"), (SplitRatio{80, 10, 10}));
+  EXPECT_EQ(parse_split_ratio("9/1"), (SplitRatio{9, 1, 0}));
+  EXPECT_EQ(parse_split_ratio("1/0/0"), (SplitRatio{1, 0, 0}));
   for (const char* text : {"", "80", "80/", "80/10/", "80/10/10/", "1/1/1/1", "/10", "80/ten",
                            "0.8/0.2", " 80/20", "80/20 ", "99999999999999999999/1"})
-    expect_error(ErrorCode::kParse, "expected shares like 80/10/10", [&] { parse_shares(text); });
+    expect_error(ErrorCode::kParse, "expected shares like 80/10/10",
+                 [&] { parse_split_ratio(text); });
   expect_error(ErrorCode::kInvalidArgument, "expected a training share above 0",
-               [] { parse_shares("0/1"); });
-  expect_error(ErrorCode::kInvalidArgument, "got 5/-1/0", [] { parse_shares("5/-1"); });
+               [] { parse_split_ratio("0/1"); });
+  expect_error(ErrorCode::kInvalidArgument, "got 5/-1/0", [] { parse_split_ratio("5/-1"); });
 }
 
 // A resumed run must have the data that it began with, be it arrays or the tokens of a text.

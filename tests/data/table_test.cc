@@ -1,4 +1,4 @@
-#include "limpid/data/table.h"
+#include "limpid/data/table/table.h"
 
 #include <fmt/format.h>
 
@@ -531,8 +531,11 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
   expect("column 'z' has a duplicate category",
          schema("error", R"({"name":"z","categorical":true,"categories":["a","a"]})", "regression",
                 y));
-  expect("unknown value 'ranking'", schema("error", y, "ranking", y));
-  expect("unknown value 'guess'", schema("guess", y, "regression", y));
+  expect(
+      "task: expected one of classification, multilabel, regression, next_token, got \"ranking\"",
+      schema("error", y, "ranking", y));
+  expect("missing: expected one of error, drop, impute, got \"guess\"",
+         schema("guess", y, "regression", y));
   expect("parse error", "{");
   expect("'task' is missing", "{}");
   expect("nested too deeply", std::string(100'000, '['));

@@ -1,4 +1,4 @@
-#include "limpid/data/text.h"
+#include "limpid/data/text/text.h"
 
 #include "tests/formats/helpers.h"
 

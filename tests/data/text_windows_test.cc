@@ -1,4 +1,4 @@
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "limpid/core/utf8.h"
-#include "limpid/data/text.h"
+#include "limpid/data/text/text.h"
 #include "tests/formats/helpers.h"
 #include "tests/source_folder.h"
 

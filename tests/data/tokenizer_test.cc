@@ -1,9 +1,9 @@
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/text/tokenizer.h"
 
 #include <map>
 
-#include "limpid/data/byte_pair.h"
 #include "limpid/data/data_config.h"
+#include "limpid/data/text/byte_pair.h"
 #include "limpid/formats/model.h"
 #include "tests/formats/helpers.h"
 

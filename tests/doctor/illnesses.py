@@ -144,7 +144,7 @@ ILLNESSES = [
     Illness("ten rows", "few_rows", "--data idx:ten", "accuracy", 0.85, IMAGES, "more rows"),
     Illness("one class", "one_answer", "--data npy:whole.npy,targets=twos.npy", "accuracy", 0.9,
             "--data npy:whole.npy,targets=kinds.npy --epochs 20", "add rows with other targets", harmless=True),
-    Illness("a column that is the label", "target_among_inputs", KINDS.format("code"), "accuracy", 0.9, harmless=True),
+    Illness("a column that is the label", "target_leakage", KINDS.format("code"), "accuracy", 0.9, harmless=True),
     Illness("a constant column", "constant_column", KINDS.format("year") + " --epochs 20", "accuracy", 0.9, harmless=True),
     Illness("rows that come twice", "leaked_rows", KINDS.format("twice"), "accuracy", 0.9, KINDS.format("flowers"),
             "remove duplicate rows", harmless=True),

@@ -282,12 +282,12 @@ std::vector<Case> network_cases() {
   cases.push_back(copied_case());
   cases.push_back(parts_case());
   cases.push_back(activations_case());
-  for (const std::string& norm : nn::mlp_norm_names())
+  for (const std::string& norm : all_names<nn::MlpNorm>())
     cases.push_back(mlp_case("norm_" + norm, nn::Mlp{{5, 8, 6, 2},
                                                      nn::activation_from_name("gelu"),
                                                      0,
                                                      "he",
-                                                     nn::mlp_norm_from_name(norm)}));
+                                                     from_name<nn::MlpNorm>(norm)}));
   cases.push_back(attention_case());
   cases.push_back(nothing_case());
   cases.push_back(quantized_case("bf16", Dtype::kBf16));

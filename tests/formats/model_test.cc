@@ -20,12 +20,11 @@
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
 #include "tests/memory_limit.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
 
-using testing::error_of;
-using testing::expect_error;
 using testing::TemporaryFolder;
 
 Model small_model() {
@@ -37,19 +36,12 @@ Safetensors file_of(const Model& model) {
   return {model.params, {{"limpid.format", "1"}, {"limpid.function", to_text(model.function)}}};
 }
 
-// The error for a file with this content, which must name the file.
-std::string load_error(ErrorCode code, const Safetensors& content) {
+// Of a file with this content.
+void expect_load_error(ErrorCode code, const Safetensors& content) {
   const TemporaryFolder folder;
   const auto path = folder / "broken.safetensors";
   save_safetensors(path, content);
-  const std::string message = error_of(code, [&] { load_model(path); });
-  EXPECT_NE(message.find("broken.safetensors"), std::string::npos) << message;
-  return message;
-}
-
-void expect_load_error(ErrorCode code, std::string_view part, const Safetensors& content) {
-  const std::string message = load_error(code, content);
-  EXPECT_NE(message.find(part), std::string::npos) << message;
+  expect_refused(code, [&] { load_model(path); });
 }
 
 TEST(Model, ComesBackAsItWas) {
@@ -95,25 +87,23 @@ TEST(Model, WithoutConfigHasNoneInTheFile) {
 TEST(Model, ThatDoesNotFitIsNotSaved) {
   const TemporaryFolder folder;
   Model model = small_model();
-  const auto expect_refused = [&](ErrorCode code, std::string_view part) {
-    expect_error(code, part, [&] { save_model(folder / "m", model); });
+  const auto expect_unsaved = [&](ErrorCode code) {
+    expect_refused(code, [&] { save_model(folder / "m", model); });
   };
   model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF32, {8}}));
-  expect_refused(ErrorCode::kShape,
-                 "tensor 'layers.0.bias' is f32[8], the function expects f32[7]");
+  expect_unsaved(ErrorCode::kShape);
   model.params.set("layers.0.bias", Tensor::zeros({Dtype::kF64, {7}}));
-  expect_refused(ErrorCode::kDtype,
-                 "tensor 'layers.0.bias' is f64[7], the function expects f32[7]");
+  expect_unsaved(ErrorCode::kDtype);
   model = small_model();
   model.params.set("more", Tensor::scalar(1.0f));
-  expect_refused(ErrorCode::kInvalidArgument, "tensor 'more' is not an input of the function");
+  expect_unsaved(ErrorCode::kInvalidArgument);
   model = small_model();
   model.params.set("x", Tensor::zeros({Dtype::kF32, {5}}));
-  expect_refused(ErrorCode::kInvalidArgument, "without a tensor, for the data; all have one");
+  expect_unsaved(ErrorCode::kInvalidArgument);
   model.function = trace("none", {{"x", {Dtype::kF32, {5}}}},
                          [](std::span<const Value>) { return std::vector<Value>(); });
   model.params = {};
-  expect_refused(ErrorCode::kInvalidArgument, "the function has no output");
+  expect_unsaved(ErrorCode::kInvalidArgument);
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -125,10 +115,7 @@ TEST(Model, OfMoreOpsThanATextMayHaveIsNotSaved) {
     return std::vector<Value>{y};
   });
   const TemporaryFolder folder;
-  expect_error(ErrorCode::kUnsupported,
-               "model 'long': function text, line 100002: more than 100000 ops", [&] {
-                 save_model(folder / "m", {f, {}, ""});
-               });
+  expect_refused(ErrorCode::kUnsupported, [&] { save_model(folder / "m", {f, {}, ""}); });
   EXPECT_TRUE(folder.names().empty());
 }
 
@@ -139,30 +126,26 @@ TEST(Model, OfAnOpThatHasTheNameOfOneOfTheLibraryIsNotSaved) {
   const Value x = builder.input("x", {Dtype::kF32, {2}});
   const Model model{builder.finish(builder.call(own, std::array{x})), {}, ""};
   const TemporaryFolder folder;
-  expect_error(ErrorCode::kUnsupported, "relu is an op defined by a program",
-               [&] { save_model(folder / "m", model); });
+  expect_refused(ErrorCode::kUnsupported, [&] { save_model(folder / "m", model); });
 }
 
 TEST(LoadModel, RefusesSafetensorsOfOthers) {
-  expect_load_error(ErrorCode::kFormat,
-                    "is a safetensors file, but not a Limpid model: no limpid.function in its "
-                    "metadata",
-                    {small_model().params, {}});
+  expect_load_error(ErrorCode::kFormat, {small_model().params, {}});
 }
 
 TEST(LoadModel, RefusesAnotherFormat) {
   Safetensors file = file_of(small_model());
   file.metadata[0].second = "2";
-  expect_load_error(ErrorCode::kUnsupported, "limpid.format is '2', expected '1'", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
   file.metadata.erase(file.metadata.begin());
-  expect_load_error(ErrorCode::kUnsupported, "limpid.format is missing", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
 }
 
 TEST(LoadModel, RefusesTextThatIsNoFunction) {
   Safetensors file = file_of(small_model());
   for (const char* text : {"", "function", "function f() {", "nonsense \x01\n"}) {
     file.metadata[1].second = text;
-    expect_load_error(ErrorCode::kParse, "function text, line", file);
+    expect_load_error(ErrorCode::kParse, file);
   }
 }
 
@@ -170,17 +153,15 @@ TEST(LoadModel, RefusesTensorsThatDoNotFit) {
   const Model model = small_model();
   Safetensors file = file_of(model);
   file.tensors.set("layers.1.bias", Tensor::zeros({Dtype::kF32, {4}}));
-  expect_load_error(ErrorCode::kFormat,
-                    "tensor 'layers.1.bias' is f32[4], the function expects f32[3]", file);
+  expect_load_error(ErrorCode::kFormat, file);
 
   file = file_of(model);
   file.tensors.set("layers.1.bias", Tensor::zeros({Dtype::kF64, {3}}));
-  expect_load_error(ErrorCode::kFormat,
-                    "tensor 'layers.1.bias' is f64[3], the function expects f32[3]", file);
+  expect_load_error(ErrorCode::kFormat, file);
 
   file = file_of(model);
   file.tensors.set("extra", Tensor::zeros({Dtype::kF32, {1}}));
-  expect_load_error(ErrorCode::kFormat, "tensor 'extra' is not an input of the function", file);
+  expect_load_error(ErrorCode::kFormat, file);
 }
 
 Model quantized_model(Dtype to) {
@@ -206,15 +187,13 @@ TEST(Model, OfNarrowWeightsComesBackAndRuns) {
 
 TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
   const Model model = quantized_model(Dtype::kI8);
-  const auto expect_tensor = [&](const char* name, const Type& type, std::string_view part) {
+  const auto expect_tensor = [&](const char* name, const Type& type) {
     Safetensors file = file_of(model);
     file.tensors.set(name, Tensor::zeros(type));
-    expect_load_error(ErrorCode::kFormat, part, file);
+    expect_load_error(ErrorCode::kFormat, file);
   };
-  expect_tensor("layers.1.weight", {Dtype::kU8, {3, 7}},
-                "'layers.1.weight' is u8[3, 7], the function expects i8[3, 7]");
-  expect_tensor("layers.1.weight_scale", {Dtype::kF32, {1}},
-                "'layers.1.weight_scale' is f32[1], the function expects f32[3]");
+  expect_tensor("layers.1.weight", {Dtype::kU8, {3, 7}});
+  expect_tensor("layers.1.weight_scale", {Dtype::kF32, {1}});
   // The function's type matches this tensor, but then its ops are inconsistent.
   Safetensors file = file_of(model);
   std::string& text = file.metadata[1].second;
@@ -222,8 +201,7 @@ TEST(LoadModel, RefusesNarrowWeightsThatDoNotFit) {
   ASSERT_NE(text.find(scale), std::string::npos) << text;
   text.replace(text.find(scale), scale.size(), "%layers.1.weight_scale: f32[1]");
   file.tensors.set("layers.1.weight_scale", Tensor::zeros({Dtype::kF32, {1}}));
-  EXPECT_NE(load_error(ErrorCode::kShape, file).find("scale has shape [1], expected [3]"),
-            std::string::npos);
+  expect_load_error(ErrorCode::kShape, file);
 }
 
 // Scales that no quantization produces are valid numbers, too.
@@ -243,26 +221,23 @@ TEST(LoadModel, RefusesMoreOrFewerDataInputsThanWereSaved) {
   file.tensors = {};
   for (const char* kept : {"layers.0.weight", "layers.0.bias", "layers.1.weight"})
     file.tensors.set(kept, model.params.at(kept));
-  expect_load_error(ErrorCode::kFormat,
-                    "expected 1 data inputs, got 2 inputs without a tensor: 'layers.1.bias', 'x'",
-                    file);
+  expect_load_error(ErrorCode::kFormat, file);
   file = file_of(model);
   file.tensors.set("x", Tensor::zeros({Dtype::kF32, {5}}));
-  expect_load_error(ErrorCode::kFormat, "expected an input of the function without a tensor", file);
+  expect_load_error(ErrorCode::kFormat, file);
 }
 
 TEST(LoadModel, RefusesFewerDataInputsThanTheFileSays) {
   Safetensors file = file_of(small_model());
   file.metadata.emplace_back("limpid.inputs", "2");
-  expect_load_error(ErrorCode::kFormat,
-                    "expected '2' data inputs, got 1 inputs without a tensor: 'x'", file);
+  expect_load_error(ErrorCode::kFormat, file);
 }
 
 TEST(LoadModel, RefusesAFunctionWithoutOutputs) {
   Safetensors file;
   file.metadata = {{"limpid.format", "1"},
                    {"limpid.function", "function f(%x: f32[2]) {\n  return\n}\n"}};
-  expect_load_error(ErrorCode::kFormat, "the function has no output", file);
+  expect_load_error(ErrorCode::kFormat, file);
 }
 
 // So that a process holds of a large model what its plans pack: what is written into the file later
@@ -298,10 +273,7 @@ TEST(Model, OfSeveralInputsAndOutputsComesBack) {
   const std::vector<Input> inputs = data_inputs(back);
   ASSERT_EQ(inputs.size(), 2u);
   EXPECT_EQ(inputs[1].name, "shift");
-  expect_error(ErrorCode::kInvalidArgument,
-               "'two' takes 'x' f32[3], 'shift' f32[] and gives 2 outputs; expected a model of one "
-               "input and one output here",
-               [&] { data_input(back); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { data_input(back); });
 }
 
 // Parameters are not of an example: its inputs are, and what is computed of them. The largest value
@@ -314,6 +286,13 @@ TEST(Model, HasAnExampleOfSoManyBytes) {
       });
   const Model model{f, {{"w", Tensor::zeros({Dtype::kF32, {1000}})}}, ""};
   EXPECT_EQ(example_bytes(model), 8u + 12u + 16u + 16u);
+  // Two values of a chain are alive at once.
+  const Function chain = trace("chain", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    Value x = in[0];
+    for (int i = 0; i < 9; ++i) x = tanh(x);
+    return std::vector<Value>{x};
+  });
+  EXPECT_EQ(example_bytes({chain, {}, ""}), 8u + 2 * 8u + 8u);
 }
 
 // A few bytes of text must not request more memory than exists.
@@ -324,18 +303,18 @@ TEST(LoadModel, RefusesHugeValues) {
       "function f(%x: f32[2]) {\n"
       "  %0 = iota() {size = 268435456} : i32[268435456]\n"
       "  return %x\n}\n";
-  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
   file.metadata[1].second =
       "function f(%x: f64[576460752303423487]) {\n"
       "  return %x\n}\n";
-  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
   // The sum of these is 2^64, which an integer of 64 bits takes for 0.
   const std::string most = "f64[576460752303423487]";
   file.metadata[1].second =
       fmt::format("function f(%a: {0}, %b: {0}, %c: {0}, %d: {0}, %e: f32[8]) {{\n", most) +
       "  return %e\n}\n";
   file.metadata.emplace_back("limpid.inputs", "5");
-  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
 }
 
 // The products of all pairs appear in no type of the function.
@@ -346,7 +325,7 @@ TEST(LoadModel, RefusesHugeValuesInsideOfACall) {
                     "function f(%x: f32[65536, 1]) {\n"
                     "  %0 = info_nce(%x, %x) {temperature = 1.0} : f32[65536]\n"
                     "  return %0\n}\n"}};
-  expect_load_error(ErrorCode::kUnsupported, "the values of one example take more than", file);
+  expect_load_error(ErrorCode::kUnsupported, file);
 }
 
 Tensor random_rows(std::int64_t count, std::int64_t features) {
@@ -441,21 +420,20 @@ TEST(PredictByName, RunsOneExampleOrMany) {
 TEST(PredictByName, NamesWhatDoesNotFit) {
   const Model model = two_inputs();
   const Tensor shift = Tensor::scalar(1.0f);
-  expect_error(ErrorCode::kInvalidArgument,
-               "'two' takes 'x' f32[3], 'shift' f32[]; missing: 'x'; unknown: 'X'", [&] {
-                 predict(model, {{"X", row({1, 2, 3})}, {"shift", shift}});
-               });
-  expect_error(ErrorCode::kShape, "input 'x' is f32[3] for one example, got f32[4] for all", [&] {
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    predict(model, {{"X", row({1, 2, 3})}, {"shift", shift}});
+  });
+  expect_refused(ErrorCode::kShape, [&] {
     predict(model, {{"x", Tensor::zeros({Dtype::kF32, {4}})}, {"shift", shift}});
   });
-  expect_error(ErrorCode::kDtype, "input 'x' is f32[3] for one example, got f64[3] for all", [&] {
+  expect_refused(ErrorCode::kDtype, [&] {
     predict(model, {{"x", Tensor::zeros({Dtype::kF64, {3}})}, {"shift", shift}});
   });
   for (const std::int64_t other : {5, 9}) {
     const Tensor shifts = Tensor::zeros({Dtype::kF32, {other}});
     const std::string why =
         fmt::format("input 'shift' is f32[] for one example, got f32[{}] for all", other);
-    expect_error(ErrorCode::kShape, why, [&] {
+    expect_refused(ErrorCode::kShape, [&] {
       predict(model, {{"x", random_rows(7, 3)}, {"shift", shifts}});
     });
   }
@@ -470,14 +448,8 @@ TEST(PredictByName, NamesTheFirstOfManyInputs) {
             [](std::span<const Value> in) { return std::vector<Value>{in[0] + in[9]}; }),
       {},
       ""};
-  expect_error(ErrorCode::kInvalidArgument,
-               "'many' takes 'x0' f32[], 'x1' f32[], 'x2' f32[], 'x3' f32[], 'x4' f32[], 'x5' "
-               "f32[], 'x6' f32[], 'x7' f32[], and 2 more; missing: 'x0', 'x1', 'x2', 'x3', 'x4', "
-               "'x5', 'x6', 'x7', and 2 more",
-               [&] { predict(model, Params{}); });
-  expect_error(ErrorCode::kInvalidArgument,
-               "and 2 more and gives 1 output; expected a model of one",
-               [&] { data_input(model); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { predict(model, Params{}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { data_input(model); });
 }
 
 TEST(Model, OfOneInputAndTwoOutputsIsNoneOfOne) {
@@ -487,20 +459,16 @@ TEST(Model, OfOneInputAndTwoOutputsIsNoneOfOne) {
                           }),
                     {},
                     ""};
-  expect_error(ErrorCode::kInvalidArgument, "'two' takes 'x' f32[] and gives 2 outputs",
-               [&] { data_input(model); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { data_input(model); });
 }
 
 TEST(Predict, RefusesWhatDoesNotFit) {
   const Model model = small_model();
-  expect_error(ErrorCode::kShape, "input 'x' is f32[5] for one example, got f32[2, 4] for all",
-               [&] { predict(model, random_rows(2, 4)); });
-  expect_error(ErrorCode::kDtype, "got f64[2, 5]", [&] {
-    predict(model, Tensor::zeros({Dtype::kF64, {2, 5}}));
-  });
-  expect_error(ErrorCode::kInvalidArgument, "a batch of 0",
-               [&] { predict(model, random_rows(2, 5), nullptr, 0); });
-  expect_error(ErrorCode::kInvalidArgument, "a batch of 0", [&] {
+  expect_refused(ErrorCode::kShape, [&] { predict(model, random_rows(2, 4)); });
+  expect_refused(ErrorCode::kDtype, [&] { predict(model, Tensor::zeros({Dtype::kF64, {2, 5}})); });
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { predict(model, random_rows(2, 5), nullptr, 0); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
     predict(model, {{"x", random_rows(2, 5)}}, nullptr, 0);
   });
   EXPECT_THROW(predict(model, Tensor::scalar(1.0f)), Error);

@@ -8,6 +8,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/key.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 #include "tests/source_folder.h"
 
 namespace limpid {
@@ -16,7 +17,6 @@ namespace {
 using testing::Bytes;
 using testing::bytes_of;
 using testing::crc_of;
-using testing::expect_error;
 using testing::little;
 using testing::raw_deflate;
 using testing::zip_archive;
@@ -99,7 +99,7 @@ TEST(Npy, WritesWhatNumPyWrites) {
   save_npy(folder / "x.npy", load("f4"));
   EXPECT_TRUE(load_npy(folder / "x.npy").same_bits(load("f4")));
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"x.npy"}));
-  expect_error(ErrorCode::kUnsupported, "NumPy has no bf16", [] {
+  expect_refused(ErrorCode::kUnsupported, [] {
     serialize_npy(Tensor::zeros({Dtype::kBf16, Shape{2}}));
   });
 }
@@ -118,18 +118,15 @@ TEST(Npy, MapsLargeFilesAndBorrowsTheirBytes) {
 }
 
 TEST(NpyFault, RefusesWhatIsNoArrayOfNumbers) {
-  expect_error(ErrorCode::kUnsupported, "/objects.npy': elements of type '|O' are not supported",
-               [] { load("objects"); });
-  expect_error(ErrorCode::kUnsupported, "has an array of records", [] { load("records"); });
-  expect_error(ErrorCode::kUnsupported, "elements of type '<c8'", [] { load("complex"); });
-  expect_error(ErrorCode::kIo, "/none.npy': No such file", [] { load("none"); });
+  expect_refused(ErrorCode::kUnsupported, [] { load("objects"); });
+  expect_refused(ErrorCode::kUnsupported, [] { load("records"); });
+  expect_refused(ErrorCode::kUnsupported, [] { load("complex"); });
+  expect_refused(ErrorCode::kIo, [] { load("none"); });
 }
 
 TEST(NpyFault, RefusesBrokenHeaders) {
-  const auto expect = [](ErrorCode code, std::string_view part, const std::string& file,
-                         int line = __builtin_LINE()) {
-    expect_error(
-        code, part, [&] { parse_text(file); }, line);
+  const auto refused = [](ErrorCode code, const std::string& file) {
+    expect_refused(code, [&] { parse_text(file); });
   };
   const auto header = [](std::string_view descr, std::string_view shape) {
     return file_of(
@@ -138,47 +135,42 @@ TEST(NpyFault, RefusesBrokenHeaders) {
   };
   const std::string good = header("'|u1'", "(2,)");
   EXPECT_EQ(parse_text(good).elements(), 2);
-  expect(ErrorCode::kFormat, "does not begin with the magic string of .npy", "PK\3\4");
-  expect(ErrorCode::kUnsupported, "has version 4.0", "\x93NUMPY\4\0\0\0"s);
-  expect(ErrorCode::kUnsupported, "has version 1.1", "\x93NUMPY\1\1\0\0"s);
+  refused(ErrorCode::kFormat, "PK\3\4");
+  refused(ErrorCode::kUnsupported, "\x93NUMPY\4\0\0\0"s);
+  refused(ErrorCode::kUnsupported, "\x93NUMPY\1\1\0\0"s);
   EXPECT_EQ(parse_text(file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()}" +
                                    std::string(9'947, ' '),
                                "x"))
                 .elements(),
             1);
-  expect(ErrorCode::kUnsupported, "a header of 10001 bytes, at most 10000",
-         file_of(std::string(10'001, ' ')));
-  expect(ErrorCode::kUnsupported, "a header of 4294967295 bytes", "\x93NUMPY\2\0\xff\xff\xff\xff"s);
-  expect(ErrorCode::kFormat, "u8[3] has 3 bytes, 2 follow the header", header("'|u1'", "(3,)"));
-  expect(ErrorCode::kFormat, "u8[] has 1 bytes, 2 follow the header", header("'|u1'", "()"));
-  expect(ErrorCode::kFormat, "u8[2] has 2 bytes, 3 follow the header", good + "x");
-  expect(ErrorCode::kFormat, "negative", header("'|u1'", "(-2,)"));
-  expect(ErrorCode::kFormat, "overflow",
-         header("'<f8'", "(9223372036854775807, 9223372036854775807)"));
-  expect(ErrorCode::kUnsupported, "the limit is 4294967296", header("'|u1'", "(4294967297,)"));
-  expect(ErrorCode::kUnsupported, "9 dimensions, at most 8",
-         header("'|u1'", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"));
-  expect(ErrorCode::kFormat, "a bool is neither 0 nor 1", header("'|b1'", "(2,)"));
-  expect(ErrorCode::kFormat, "expected a dimension", header("'|u1'", "(x)"));
-  expect(ErrorCode::kFormat, "expected (, got '2, }'", header("'|u1'", "2"));
-  expect(ErrorCode::kUnsupported, "elements of type ''", header("''", "(2,)"));
-  expect(ErrorCode::kUnsupported, "elements of type '!u1'", header("'!u1'", "(2,)"));
-  expect(ErrorCode::kFormat, "expected :, got", file_of("{'descr' '|u1'}"));
-  expect(ErrorCode::kFormat, "expected }, got '\\x27fortran", file_of("{'descr': '|u1' 'fortran"));
-  expect(ErrorCode::kFormat, "expected ), got '2), }'", header("'|u1'", "(1 2)"));
-  expect(ErrorCode::kFormat, "the header lacks", file_of("{}"));
+  refused(ErrorCode::kUnsupported, file_of(std::string(10'001, ' ')));
+  refused(ErrorCode::kUnsupported, "\x93NUMPY\2\0\xff\xff\xff\xff"s);
+  refused(ErrorCode::kFormat, header("'|u1'", "(3,)"));
+  refused(ErrorCode::kFormat, header("'|u1'", "()"));
+  refused(ErrorCode::kFormat, good + "x");
+  refused(ErrorCode::kFormat, header("'|u1'", "(-2,)"));
+  refused(ErrorCode::kFormat, header("'<f8'", "(9223372036854775807, 9223372036854775807)"));
+  refused(ErrorCode::kUnsupported, header("'|u1'", "(4294967297,)"));
+  refused(ErrorCode::kUnsupported, header("'|u1'", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"));
+  refused(ErrorCode::kFormat, header("'|b1'", "(2,)"));
+  refused(ErrorCode::kFormat, header("'|u1'", "(x)"));
+  refused(ErrorCode::kFormat, header("'|u1'", "2"));
+  refused(ErrorCode::kUnsupported, header("''", "(2,)"));
+  refused(ErrorCode::kUnsupported, header("'!u1'", "(2,)"));
+  refused(ErrorCode::kFormat, file_of("{'descr' '|u1'}"));
+  refused(ErrorCode::kFormat, file_of("{'descr': '|u1' 'fortran"));
+  refused(ErrorCode::kFormat, header("'|u1'", "(1 2)"));
+  refused(ErrorCode::kFormat, file_of("{}"));
   for (const char* lacking :
        {"{'fortran_order': False, 'shape': (0,)}", "{'descr': '|u1', 'shape': (0,)}",
         "{'descr': '|u1', 'fortran_order': False}"})
-    expect(ErrorCode::kFormat, "the header lacks", file_of(lacking));
-  expect(ErrorCode::kFormat, "unexpected key 'more'", file_of("{'more': 1}"));
-  expect(ErrorCode::kFormat, "unexpected key 'descr'", file_of("{'descr': '|u1', 'descr': '|u1'}"));
-  expect(ErrorCode::kFormat, "unexpected key 'fortran_order'",
-         file_of("{'fortran_order': False, 'fortran_order': True}"));
-  expect(ErrorCode::kFormat, "unexpected key 'shape'", file_of("{'shape': (2,), 'shape': (3,)}"));
-  expect(ErrorCode::kFormat, "expected True or False", file_of("{'fortran_order': 1}"));
-  expect(ErrorCode::kFormat, "expected its end, got 'x'",
-         file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x"));
+    refused(ErrorCode::kFormat, file_of(lacking));
+  refused(ErrorCode::kFormat, file_of("{'more': 1}"));
+  refused(ErrorCode::kFormat, file_of("{'descr': '|u1', 'descr': '|u1'}"));
+  refused(ErrorCode::kFormat, file_of("{'fortran_order': False, 'fortran_order': True}"));
+  refused(ErrorCode::kFormat, file_of("{'shape': (2,), 'shape': (3,)}"));
+  refused(ErrorCode::kFormat, file_of("{'fortran_order': 1}"));
+  refused(ErrorCode::kFormat, file_of("{'descr': '|u1', 'fortran_order': False, 'shape': ()} x"));
 }
 
 // Reads, or throws an Error that names the file.
@@ -203,9 +195,7 @@ TEST(NpyFault, RefusesAFileBeyondTheLimit) {
   const testing::TemporaryFolder folder;
   testing::write(folder / "a", {});
   std::filesystem::resize_file(folder / "a", std::uintmax_t{5} << 30);  // sparse
-  const auto refused = [](const auto& call) {
-    expect_error(ErrorCode::kUnsupported, "/a': has 5368709120 bytes, the limit is", call);
-  };
+  const auto refused = [](const auto& call) { expect_refused(ErrorCode::kUnsupported, call); };
   refused([&] { load_npy(folder / "a"); });
   refused([&] { map_npy(folder / "a"); });
   refused([&] { load_npz(folder / "a"); });
@@ -296,8 +286,7 @@ TEST(Npz, ReadsZerosThatArePackedAsFarAsTheyCanBe) {
   const std::string entries = zip_entry("x.npy", packed, 8);
   EXPECT_EQ(parse_archive(zip_archive(entries, {record})).at("x").shape(), Shape{kSize});
   ++record.size;
-  expect_error(ErrorCode::kFormat, fmt::format("does not unpack to the {} bytes", record.size),
-               [&] { parse_archive(zip_archive(entries, {record})); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(zip_archive(entries, {record})); });
 }
 
 TEST(Npz, ReadsZip64Records) {
@@ -309,11 +298,9 @@ TEST(Npz, ReadsZip64Records) {
   const std::string entries = zip_entry("x.npy", kArray);
   EXPECT_EQ(parse_archive(zip_archive(entries, {record})).size(), 1u);
   record.extra = little(1, 2) + little(8, 2) + little(kArray.size(), 8);
-  expect_error(ErrorCode::kFormat, "8 bytes at 8 lie outside of the archive's 8",
-               [&] { parse_archive(zip_archive(entries, {record})); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(zip_archive(entries, {record})); });
   record.extra = "";
-  expect_error(ErrorCode::kFormat, "a size is missing from its ZIP64 field",
-               [&] { parse_archive(zip_archive(entries, {record})); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(zip_archive(entries, {record})); });
   // The position of the directory in a ZIP64 record.
   const std::string directory = good_record().text();
   const std::string end64 = "PK\6\6"s + little(44, 8) + little(45, 4) + little(0, 8) +
@@ -369,16 +356,12 @@ TEST(Npz, WritesTheBytesThatNumPyOpened) {
 }
 
 TEST(NpzFault, RefusesToWriteWhatNumPyCannotRead) {
-  expect_error(ErrorCode::kUnsupported, "NumPy has no bf16", [] {
+  expect_refused(ErrorCode::kUnsupported, [] {
     serialize_npz({{"x", Tensor::zeros({Dtype::kBf16, Shape{2}})}});
   });
-  expect_error(ErrorCode::kInvalidArgument, "has no name", [] {
-    serialize_npz({{"", load("f4")}});
-  });
-  expect_error(ErrorCode::kInvalidArgument, "of UTF-8", [] {
-    serialize_npz({{"\xff", load("f4")}});
-  });
-  expect_error(ErrorCode::kInvalidArgument, "of at most 65535 bytes", [] {
+  expect_refused(ErrorCode::kInvalidArgument, [] { serialize_npz({{"", load("f4")}}); });
+  expect_refused(ErrorCode::kInvalidArgument, [] { serialize_npz({{"\xff", load("f4")}}); });
+  expect_refused(ErrorCode::kInvalidArgument, [] {
     serialize_npz({{std::string(65'536, 'x'), load("f4")}});
   });
 }
@@ -388,49 +371,42 @@ TEST(NpzFault, RefusesToWriteMoreArraysThanTheFormatCounts) {
   Params arrays;
   const Tensor empty;
   for (std::size_t i = 0; i < 65'535; ++i) arrays.set(fmt::format("{}", i), empty);
-  expect_error(ErrorCode::kUnsupported, "zip: more than 65534 entries",
-               [&] { serialize_npz(arrays); });
+  expect_refused(ErrorCode::kUnsupported, [&] { serialize_npz(arrays); });
 }
 
 TEST(NpzFault, RefusesWhatTheDirectoryAndTheEntriesDoNotAgreeOn) {
   const std::string entries = zip_entry("x.npy", kArray);
-  const auto expect = [&](ErrorCode code, std::string_view part, const auto& change,
-                          int line = __builtin_LINE()) {
+  const auto refused = [&](ErrorCode code, const auto& change) {
     ZipRecord record = good_record();
     change(record);
-    expect_error(
-        code, part, [&] { parse_archive(zip_archive(entries, {record})); }, line);
+    expect_refused(code, [&] { parse_archive(zip_archive(entries, {record})); });
   };
-  expect(ErrorCode::kFormat, "'y.npy' is not at 0, where the directory lists it",
-         [](ZipRecord& r) { r.name = "y.npy"; });
-  expect(ErrorCode::kFormat, "'x.npy' is not at 1", [](ZipRecord& r) { r.offset = 1; });
-  expect(ErrorCode::kFormat, "lie outside of the archive's",
-         [](ZipRecord& r) { r.offset = 0xfffffff0; });
-  expect(ErrorCode::kFormat, "lie outside of the archive's",
-         [](ZipRecord& r) { r.packed = r.size = 100'000; });
-  expect(ErrorCode::kFormat, "its entries overlap", [](ZipRecord& r) { ++r.packed, ++r.size; });
-  expect(ErrorCode::kFormat, "cannot hold 1000 bytes in", [](ZipRecord& r) { r.size = 1000; });
-  expect(ErrorCode::kFormat, "the checksum of 'x.npy' is wrong", [](ZipRecord& r) { ++r.crc; });
-  expect(ErrorCode::kUnsupported, "'x.npy' is encrypted", [](ZipRecord& r) { r.flags = 1; });
-  expect(ErrorCode::kFormat, "'x.npy' is not at 0", [](ZipRecord& r) { r.method = 8; });
-  expect(ErrorCode::kUnsupported, "'x.npy' is compressed by method 12",
-         [](ZipRecord& r) { r.method = 12; });
-  expect_error(ErrorCode::kUnsupported, "'x.txt' is not a .npy file", [&] {
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.name = "y.npy"; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.offset = 1; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.offset = 0xfffffff0; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.packed = r.size = 100'000; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { ++r.packed, ++r.size; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.size = 1000; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { ++r.crc; });
+  refused(ErrorCode::kUnsupported, [](ZipRecord& r) { r.flags = 1; });
+  refused(ErrorCode::kFormat, [](ZipRecord& r) { r.method = 8; });
+  refused(ErrorCode::kUnsupported, [](ZipRecord& r) { r.method = 12; });
+  expect_refused(ErrorCode::kUnsupported, [&] {
     ZipRecord record = good_record();
     record.name = "x.txt";
     parse_archive(zip_archive(zip_entry("x.txt", kArray), {record}));
   });
-  expect_error(ErrorCode::kFormat, "is not UTF-8", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     ZipRecord record = good_record();
     record.name = "\xff.npy";
     parse_archive(zip_archive(zip_entry(record.name, kArray), {record}));
   });
-  expect_error(ErrorCode::kUnsupported, "'.npy' is not a .npy file", [&] {
+  expect_refused(ErrorCode::kUnsupported, [&] {
     ZipRecord record = good_record();
     record.name = ".npy";
     parse_archive(zip_archive(zip_entry(".npy", kArray), {record}));
   });
-  expect_error(ErrorCode::kFormat, "npy 'a.npz, x.npy': does not begin with", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     parse_archive(zip_archive(zip_entry("x.npy", "text"), {{"x.npy", 0, 4, 4, crc_of("text")}}));
   });
 }
@@ -443,36 +419,33 @@ TEST(NpzFault, RefusesAZip64FieldThatIsLongerThanAllFields) {
   record.extra = little(1, 2) + little(8, 2) + size;
   EXPECT_EQ(parse_archive(zip_archive(entries, {record})).size(), 1U);
   record.extra = little(1, 2) + little(9, 2) + size;
-  expect_error(ErrorCode::kFormat, "a size is missing from its ZIP64 field",
-               [&] { parse_archive(zip_archive(entries, {record})); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(zip_archive(entries, {record})); });
 }
 
 TEST(NpzFault, RefusesWhatIsNoArchive) {
   const std::string entries = zip_entry("x.npy", kArray);
   std::string file = zip_archive(entries, {good_record()});
-  expect_error(ErrorCode::kFormat, "npz 'a.npz': is too short", [] { parse_archive("PK"); });
-  expect_error(ErrorCode::kFormat, "has no directory at its end", [&] { parse_archive(kArray); });
-  expect_error(ErrorCode::kFormat, "does not end at its end record",
-               [&] { parse_archive("x" + file); });
+  expect_refused(ErrorCode::kFormat, [] { parse_archive("PK"); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(kArray); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive("x" + file); });
   std::string more = file;
   more[more.size() - 12] = 9;
-  expect_error(ErrorCode::kFormat, "cannot list 9 entries", [&] { parse_archive(more); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(more); });
   std::string fewer = file;
   fewer[fewer.size() - 12] = 0;
-  expect_error(ErrorCode::kFormat, "its directory ends at", [&] { parse_archive(fewer); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(fewer); });
   for (const std::size_t number : {18, 16}) {
     std::string part = file;
     part[part.size() - number] = 1;
-    expect_error(ErrorCode::kUnsupported, "is one of several parts", [&] { parse_archive(part); });
+    expect_refused(ErrorCode::kUnsupported, [&] { parse_archive(part); });
   }
   std::string unlisted = file;
   unlisted[unlisted.find("PK\1\2") + 2] = '\3';
-  expect_error(ErrorCode::kFormat, fmt::format("its directory has no entry at {}", entries.size()),
-               [&] { parse_archive(unlisted); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(unlisted); });
   const std::string locator = "PK\6\7"s + little(0, 4) + little(0, 8) + little(1, 4);
-  expect_error(ErrorCode::kFormat, "has no ZIP64 record where its locator points",
-               [&] { parse_archive(std::string(file).insert(file.size() - 22, locator)); });
-  expect_error(ErrorCode::kIo, "No such file", [] { load_npz(kFolder + "none.npz"); });
+  expect_refused(ErrorCode::kFormat,
+                 [&] { parse_archive(std::string(file).insert(file.size() - 22, locator)); });
+  expect_refused(ErrorCode::kIo, [] { load_npz(kFolder + "none.npz"); });
 }
 
 TEST(NpzFault, RefusesMoreArraysThanItReads) {
@@ -488,8 +461,9 @@ TEST(NpzFault, RefusesMoreArraysThanItReads) {
   EXPECT_EQ(parse_archive(zip_archive(entries, records)).size(), kMaxNpzCount);
   records.push_back(good_record());
   records.back().offset = entries.size();
-  expect_error(ErrorCode::kUnsupported, "has 16385 arrays, at most 16384 are supported",
-               [&] { parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records)); });
+  expect_refused(ErrorCode::kUnsupported, [&] {
+    parse_archive(zip_archive(entries + zip_entry("x.npy", kArray), records));
+  });
 }
 
 // As much as 4 MB can hold, and one array more.
@@ -498,7 +472,7 @@ TEST(NpzFault, RefusesArraysOfMoreThan4GiBTogether) {
   const std::string first = zip_entry("w.npy", most, 8);
   ZipRecord last = good_record();
   last.offset = first.size();
-  expect_error(ErrorCode::kUnsupported, "its arrays have more than 4294967296 bytes", [&] {
+  expect_refused(ErrorCode::kUnsupported, [&] {
     parse_archive(zip_archive(first + zip_entry("x.npy", kArray),
                               {{"w.npy", 0, most.size(), 0xfffffffe, 0, 8}, last}));
   });
@@ -509,29 +483,28 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   const std::string packed = raw_deflate(kArray);
   ZipRecord record{"x.npy", 0, packed.size(), 0xfffffffe, crc_of(kArray), 8};
   const std::string entries = zip_entry("x.npy", packed, 8);
-  expect_error(ErrorCode::kFormat, "'x.npy' cannot hold 4294967294 bytes in",
-               [&] { parse_archive(zip_archive(entries, {record})); });
+  expect_refused(ErrorCode::kFormat, [&] { parse_archive(zip_archive(entries, {record})); });
   // 64 MiB, but a few bytes announced.
   const std::string large = raw_deflate(kArray + std::string(64 << 20, '\0'));
   record = {"x.npy", 0, large.size(), kArray.size(), crc_of(kArray), 8};
-  expect_error(ErrorCode::kFormat, "'x.npy' does not unpack to the",
-               [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
+  expect_refused(ErrorCode::kFormat,
+                 [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // A little more than 64 MiB, as announced, compressed to a thousandth.
   record = {"x.npy", 0, large.size(), kArray.size() + (std::size_t{64} << 20), 0, 8};
-  expect_error(ErrorCode::kUnsupported, "decompression bomb refused",
-               [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
+  expect_refused(ErrorCode::kUnsupported,
+                 [&] { parse_archive(zip_archive(zip_entry("x.npy", large, 8), {record})); });
   // Beside a large array that is not compressed, it is no bomb: that array is read, and has bytes
   // behind its end.
   const std::string other = kArray + std::string(1 << 20, 'x');
   const std::string first = zip_entry("w.npy", other);
   const ZipRecord whole{"w.npy", 0, other.size(), other.size(), crc_of(other)};
   record.offset = first.size();
-  expect_error(ErrorCode::kFormat, "npy 'a.npz, w.npy': ", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     parse_archive(zip_archive(first + zip_entry("x.npy", large, 8), {whole, record}));
   });
   // The same bytes under many names.
   record = good_record();
-  expect_error(ErrorCode::kFormat, "two entries are named 'x.npy'", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     parse_archive(zip_archive(zip_entry("x.npy", kArray), {record, record}));
   });
   const std::string inner = zip_entry("y.npy", kArray);
@@ -539,7 +512,7 @@ TEST(NpzFault, ABombIsNeitherUnpackedNorAllocated) {
   const std::string outer_entry = zip_entry("x.npy", inner);
   const ZipRecord nested{"y.npy", outer_entry.size() - inner.size(), kArray.size(), kArray.size(),
                          crc_of(kArray)};
-  expect_error(ErrorCode::kFormat, "its entries overlap", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     parse_archive(zip_archive(outer_entry, {outer, nested}));
   });
 }
@@ -548,8 +521,8 @@ TEST(NpzFault, RefusesDeflateThatIsNotWhole) {
   const std::string packed = raw_deflate(kArray);
   const auto expect = [&](const std::string& bytes, std::size_t size) {
     const ZipRecord record{"x.npy", 0, bytes.size(), size, crc_of(kArray), 8};
-    expect_error(ErrorCode::kFormat, "does not unpack to the",
-                 [&] { parse_archive(zip_archive(zip_entry("x.npy", bytes, 8), {record})); });
+    expect_refused(ErrorCode::kFormat,
+                   [&] { parse_archive(zip_archive(zip_entry("x.npy", bytes, 8), {record})); });
   };
   const ZipRecord good{"x.npy", 0, packed.size(), kArray.size(), crc_of(kArray), 8};
   EXPECT_EQ(parse_archive(zip_archive(zip_entry("x.npy", packed, 8), {good})).size(), 1u);

@@ -1,5 +1,5 @@
 // Chat templates, rendered with two messages.
-#include "limpid/data/chat_template.h"
+#include "limpid/data/chat/chat_template.h"
 
 #include "tests/fuzz/support.h"
 

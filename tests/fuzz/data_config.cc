@@ -5,7 +5,7 @@
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
-#include "limpid/train/problem.h"
+#include "limpid/train/loop/problem.h"
 #include "tests/fuzz/support.h"
 
 namespace limpid::fuzz {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "limpid/core/error.h"
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/text/tokenizer.h"
 #include "limpid/serve/completions.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/http_parser.h"

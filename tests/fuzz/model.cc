@@ -5,8 +5,8 @@
 #include "limpid/data/data_config.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/nn/mlp.h"
-#include "limpid/train/checkpoint.h"
-#include "limpid/train/problem.h"
+#include "limpid/train/loop/problem.h"
+#include "limpid/train/run/checkpoint.h"
 #include "tests/fuzz/safetensors_header.h"
 #include "tests/fuzz/support.h"
 

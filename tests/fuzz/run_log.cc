@@ -1,10 +1,10 @@
 // Logs of training runs, with what the doctor and the report make of them.
-#include "limpid/train/run_log.h"
+#include "limpid/train/log/run_log.h"
 
 #include <cmath>
 
 #include "limpid/report/report.h"
-#include "limpid/train/doctor.h"
+#include "limpid/train/diagnostics/doctor.h"
 #include "tests/fuzz/support.h"
 
 namespace limpid::fuzz {

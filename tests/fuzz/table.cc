@@ -1,6 +1,6 @@
 // Tables: a schema as JSON, a zero byte, and the CSV text that is read by it; the text also for
 // training.
-#include "limpid/data/table.h"
+#include "limpid/data/table/table.h"
 
 #include <algorithm>
 

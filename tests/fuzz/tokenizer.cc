@@ -1,7 +1,7 @@
 // Tokenizers: tokenizer.json; or vocab.json, a zero byte and merges.txt; or a model's own.
-#include "limpid/data/tokenizer.h"
+#include "limpid/data/text/tokenizer.h"
 
-#include "limpid/data/tokenizer_files.h"
+#include "limpid/data/text/tokenizer_files.h"
 #include "tests/fuzz/support.h"
 
 namespace limpid::fuzz {

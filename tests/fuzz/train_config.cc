@@ -1,6 +1,6 @@
 // Configurations of training runs.
 #include "limpid/data/synthetic.h"
-#include "limpid/train/config.h"
+#include "limpid/train/config/config.h"
 #include "tests/fuzz/support.h"
 
 namespace limpid::fuzz {

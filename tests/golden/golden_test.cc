@@ -7,7 +7,7 @@
 #include "limpid/data/batches.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/optim/optimizer.h"
-#include "limpid/train/step.h"
+#include "limpid/train/loop/step.h"
 #include "tests/golden/golden.h"
 
 namespace limpid::golden {

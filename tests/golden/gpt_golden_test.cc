@@ -2,7 +2,7 @@
 // PyTorch's.
 #include "limpid/nn/gpt.h"
 
-#include "limpid/train/step.h"
+#include "limpid/train/loop/step.h"
 #include "tests/golden/golden.h"
 
 namespace limpid::golden {

@@ -109,9 +109,10 @@ TEST(Optimisers, ClippingAgrees) {
 
 TEST(Schedules, RatesAgree) {
   const Params golden = fixture("schedules");
-  for (const std::string& name : optim::schedule_names())
+  for (const std::string& name : all_names<optim::Schedule::Kind>())
     for (const auto& [prefix, warmup] : {std::pair{"", 0}, std::pair{"warm_", 5}}) {
-      const optim::Schedule schedule{optim::schedule_from_name(name), 0.4, 20, warmup, 4, 0.3};
+      const optim::Schedule schedule{
+          from_name<optim::Schedule::Kind>(name), 0.4, 20, warmup, 4, 0.3};
       const auto want = golden.at(prefix + name).values<double>();
       for (std::size_t i = 0; i < want.size(); ++i)
         EXPECT_NEAR(schedule.at(static_cast<std::int64_t>(i)), want[i], 1e-15)

@@ -14,9 +14,9 @@
 #include "limpid/inspect/gradcheck.h"
 #include "limpid/inspect/neuron.h"
 #include "limpid/limpid.h"
-#include "limpid/train/doctor.h"
-#include "limpid/train/ngram.h"
-#include "limpid/train/run_setup.h"
+#include "limpid/train/diagnostics/doctor.h"
+#include "limpid/train/diagnostics/ngram.h"
+#include "limpid/train/run/run_setup.h"
 #include "limpid/transforms/widen.h"
 #include "tests/formats/helpers.h"
 
@@ -84,7 +84,7 @@ void add_files(Parts& parts) {
   testing::write(folder / "t.csv", testing::bytes_of("x,y\n0.1,1\n,2\n0.7,3.3\n1.3,4.1\n"));
   parts.emplace_back("a table", bytes_of(load_table(folder / "t.csv",
                                                     {.targets = {"y"}, .missing = Missing::kImpute},
-                                                    Shares{1, 0, 0}, Key(0))));
+                                                    SplitRatio{1, 0, 0}, Key(0))));
   std::string pixels;
   for (int byte = 0; byte < 256; ++byte) pixels.push_back(static_cast<char>(byte));
   using namespace std::string_literals;
@@ -144,8 +144,8 @@ Parts models() {
   for (int i = 0; i < 5; ++i)
     std::tie(now, state, value) = step(now, state, 0.0123, wide, y, Key(9));
   parts.emplace_back("steps of AdamW", bytes_of(now) + bytes_of(state) + bytes_of(value));
-  for (const std::string& name : optim::schedule_names()) {
-    const optim::Schedule schedule{optim::schedule_from_name(name), 0.3, 100, 7, 3, 0.7};
+  for (const std::string& name : all_names<optim::Schedule::Kind>()) {
+    const optim::Schedule schedule{from_name<optim::Schedule::Kind>(name), 0.3, 100, 7, 3, 0.7};
     std::string rates;
     for (int i = 0; i <= 100; ++i) rates += bytes_of(schedule.at(i));
     parts.emplace_back("schedule " + name, rates);

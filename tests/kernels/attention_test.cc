@@ -8,7 +8,7 @@
 namespace limpid::kernels {
 namespace {
 
-enum class Mask { kNone, kSeen, kAdded };
+enum class Mask { kNone, kSeen, kAdded, kHiding };  // kHiding: -inf is added to some
 
 // One head of keys.
 struct Case {
@@ -47,7 +47,11 @@ struct Data {
                       ? special_values()[i % special_values().size()]
                       : value(seed + 1, i);
     if (c.tiny) std::fill_n(v.data(), v.size(), -1e-45f);
-    for (std::size_t j = 0; j < c.rows() * c.keys; ++j) seen[j] = Key(seed + 2).uniform(j) < 0.5f;
+    for (std::size_t j = 0; j < c.rows() * c.keys; ++j) {
+      seen[j] = Key(seed + 2).uniform(j) < 0.5f;
+      const bool whole_row = j / c.keys % 5 == 3;
+      if (c.mask == Mask::kHiding && (whole_row || !seen[j])) added[j] = -kInf;
+    }
   }
 };
 
@@ -71,7 +75,7 @@ void expect_specified(const Kernels& kernels, const Case& c, std::uint64_t seed,
   };
   if (c.mask == Mask::kSeen)
     specify(arithmetic::SeenKeys{d.seen.get()});
-  else if (c.mask == Mask::kAdded)
+  else if (c.mask != Mask::kNone)
     specify(arithmetic::AddedNumbers<float>{d.added.data()});
   else
     specify(arithmetic::EveryKey{});
@@ -88,7 +92,7 @@ void expect_specified(const Kernels& kernels, const Case& c, std::uint64_t seed,
       .v = d.v.data(),
       .out = d.out.data(),
       .seen = c.mask == Mask::kSeen ? reinterpret_cast<const std::uint8_t*>(d.seen.get()) : nullptr,
-      .added = c.mask == Mask::kAdded ? d.added.data() : nullptr,
+      .added = c.mask == Mask::kAdded || c.mask == Mask::kHiding ? d.added.data() : nullptr,
       .mask_row = 0,
       .mask_rows = c.rows()};
   Guarded scratch(kernels.attention_scratch_floats(c.keys, c.size, c.value_size), 0);
@@ -171,7 +175,7 @@ TEST_P(AttentionTest, OfHeadsOfEverySize) {
 }
 
 TEST_P(AttentionTest, WithMasksAndQueriesThatSeeNothing) {
-  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded})
+  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
     for (const std::int64_t ahead : {-400, -7, -1, 0, 5, 600})
       for (const std::size_t keys : {0u, 1u, 17u, 64u, 300u, 520u})
         for (const std::size_t value_size : {8u, 16u, 33u})
@@ -195,7 +199,7 @@ TEST_P(AttentionTest, ToManyKeys) {
 
 // No path may add +0 to a sum that is -0.
 TEST_P(AttentionTest, OfValuesThatUnderflowToMinusZero) {
-  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded})
+  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
     for (const std::size_t keys : {20u, 300u})
       expect_specified(k(), {.queries = 9, .keys = keys, .ahead = 12, .mask = mask, .tiny = true},
                        keys);
@@ -204,7 +208,7 @@ TEST_P(AttentionTest, OfValuesThatUnderflowToMinusZero) {
 // A hidden key may hold anything.
 TEST_P(AttentionTest, WithInfinitiesAndNanAnywhere) {
   for (std::uint64_t seed = 0; seed < 40; ++seed)
-    for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded})
+    for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
       for (const bool in_columns : {false, true})
         expect_specified(k(),
                          {.group = 1 + seed % 3,

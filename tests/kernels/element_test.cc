@@ -17,6 +17,9 @@ struct ElementCase {
   std::function<float(float, float, float)> reference;
 };
 
+// In x s(x) where s(-inf) is 0.
+float least_finite(float x) { return arithmetic::maximum(x, -std::numeric_limits<float>::max()); }
+
 float as_mask(bool b) { return from_bits(b ? 0xffffffffu : 0u); }
 std::int32_t as_int(float x) { return std::bit_cast<std::int32_t>(x); }
 
@@ -39,14 +42,16 @@ const std::vector<ElementCase>& element_cases() {
       {Element::kRelu, "relu", 1, [](float a, float, float) { return ar::maximum(a, 0.0f); }},
       {Element::kSigmoid, "sigmoid", 1, [](float a, float, float) { return ar::sigmoid(a); }},
       {Element::kNdtr, "ndtr", 1, [](float a, float, float) { return ar::ndtr(a); }},
-      {Element::kGelu, "gelu", 1, [](float a, float, float) { return a * ar::ndtr(a); }},
+      {Element::kGelu, "gelu", 1,
+       [](float a, float, float) { return least_finite(a) * ar::ndtr(a); }},
       {Element::kGeluTanh, "gelu_tanh", 1,
        [](float a, float, float) {
          const float cubic = a * a * a * static_cast<float>(co::kGeluCubic);
          const float twice_u = (a + cubic) * static_cast<float>(co::kTwiceRootTwoOverPi);
-         return a / (ar::exp(-twice_u) + 1.0f);
+         return least_finite(a) / (ar::exp(-twice_u) + 1.0f);
        }},
-      {Element::kSilu, "silu", 1, [](float a, float, float) { return a / (ar::exp(-a) + 1.0f); }},
+      {Element::kSilu, "silu", 1,
+       [](float a, float, float) { return least_finite(a) / (ar::exp(-a) + 1.0f); }},
       {Element::kLog1p, "log1p", 1, [](float a, float, float) { return ar::log1p(a); }},
       {Element::kExpm1, "expm1", 1, [](float a, float, float) { return ar::expm1(a); }},
       {Element::kSin, "sin", 1, [](float a, float, float) { return ar::sin(a); }},
@@ -68,8 +73,10 @@ const std::vector<ElementCase>& element_cases() {
       {Element::kPower, "power", 2, [](float a, float b, float) { return ar::power(a, b); }},
       {Element::kGeluGradient, "gelu_gradient", 2,
        [](float x, float g, float) {
-         const float density = ar::exp(x * x * -0.5f) * static_cast<float>(co::kOneOverRootTwoPi);
-         return g * (ar::ndtr(x) + x * density);
+         const float near = ar::maximum(ar::minimum(x, 1000.0f), -1000.0f);
+         const float density =
+             ar::exp(near * near * -0.5f) * static_cast<float>(co::kOneOverRootTwoPi);
+         return g * (ar::ndtr(x) + near * density);
        }},
       {Element::kEqual, "equal", 2, [](float a, float b, float) { return as_mask(a == b); }},
       {Element::kNotEqual, "not_equal", 2, [](float a, float b, float) { return as_mask(a != b); }},

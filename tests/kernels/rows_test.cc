@@ -74,9 +74,11 @@ class RowsTest : public OnEveryIsa {
     for (std::size_t n = 0; n <= 35; ++n) widths.push_back(n);
     for (const std::size_t n : {47, 64, 100, 255, 256, 257, 1000, 2048, 2049, 2300})
       widths.push_back(n);
+    // Blocks of a row, one that is not full among them.
+    for (const std::size_t n : {4096, 3 * 4096 - 3}) widths.push_back(n);
     for (const std::size_t n : widths) {
-      for (std::size_t offset = 0; offset < 4; ++offset) {
-        const std::size_t rows = 18;
+      for (std::size_t offset = 0; offset < (n < 4096 ? 4 : 1); ++offset) {
+        const std::size_t rows = n < 4096 ? 18 : 2;
         Guarded in(rows * n, offset);
         Guarded out(keeps_shape ? rows * n : rows, (offset + 1) % 4);
         std::vector<float> want;
@@ -186,7 +188,7 @@ TEST_P(RowsTest, EmptyReductions) {
 }
 
 TEST_P(RowsTest, Columns) {
-  for (const std::size_t rows : {0, 1, 2, 15, 255, 256, 257, 513}) {
+  for (const std::size_t rows : {0, 1, 2, 15, 255, 256, 257, 513, 7 * 256 + 3}) {
     for (const std::size_t columns : {1, 2, 3, 7, 8, 9, 16, 17, 31, 33, 70, 130}) {
       Guarded in(rows * columns, 1);
       for (std::size_t r = 0; r < rows; ++r)
@@ -225,7 +227,9 @@ TEST_P(RowsTest, Transpose) {
     for (const std::size_t columns : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 71}) {
       Guarded in(rows * columns, 1), out(rows * columns, 3);
       for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
-      k().transpose(in.data(), rows, columns, out.data());
+      const std::size_t cut = columns / 3;
+      k().transpose(in.data(), rows, columns, {cut, columns}, out.data());
+      k().transpose(in.data(), rows, columns, {0, cut}, out.data());
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c)
           ASSERT_EQ(out[c * rows + r], in[r * columns + c]) << rows << " x " << columns;

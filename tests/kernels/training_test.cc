@@ -11,18 +11,28 @@ struct NormGradient {
   std::vector<float> dx, gh;
 };
 
-// One row, computed as by the bodies in limpid/ops/norm.cc.
-NormGradient norm_gradient_of(const std::vector<float>& x, const std::vector<float>& g,
+// One row, computed as by the bodies in limpid/ops/norm.cc, in a unit.
+NormGradient norm_gradient_in(float unit, const std::vector<float>& x, const std::vector<float>& g,
                               const std::vector<float>& gamma, bool centered, float eps) {
   const std::size_t columns = x.size();
   const auto n = static_cast<float>(columns);
-  const float mean = centered ? arithmetic::sum(x) / n : 0.0f;
   std::vector<float> h(columns), squares(columns), d(columns), dh(columns);
+  for (std::size_t i = 0; i < columns; ++i) h[i] = x[i] * unit;
+  const float mean = centered ? arithmetic::sum(h) / n : 0.0f;
   for (std::size_t i = 0; i < columns; ++i) {
-    h[i] = x[i] - mean;
+    h[i] -= mean;
     squares[i] = h[i] * h[i];
   }
-  const float scale = 1.0f / std::sqrt(arithmetic::sum(squares) / n + eps);
+  float square = arithmetic::sum(squares) / n;
+  if (centered) {
+    const float rest = arithmetic::sum(h) / n;
+    for (float& v : h) v -= rest;
+    square -= arithmetic::minimum(rest * rest, square);
+  }
+  square += eps * unit * unit;
+  if (unit == 1 && (square == 0 || !(square < kInf)))
+    return norm_gradient_in(square == 0 ? 0x1p80f : 0x1p-80f, x, g, gamma, centered, eps);
+  const float scale = 1.0f / std::sqrt(square);
   NormGradient result;
   for (std::size_t i = 0; i < columns; ++i) {
     h[i] *= scale;
@@ -35,14 +45,21 @@ NormGradient norm_gradient_of(const std::vector<float>& x, const std::vector<flo
   for (std::size_t i = 0; i < columns; ++i) {
     float left = d[i] - h[i] * mean_dh;
     if (centered) left -= mean_d;
-    result.dx.push_back(left * scale);
+    result.dx.push_back(left * scale * unit);
   }
   return result;
+}
+NormGradient norm_gradient_of(const std::vector<float>& x, const std::vector<float>& g,
+                              const std::vector<float>& gamma, bool centered, float eps) {
+  return norm_gradient_in(1, x, g, gamma, centered, eps);
 }
 
 TEST_P(TrainingTest, GradientsOfNorms) {
   constexpr float kEps = 1e-5f;
-  for (std::size_t columns = 1; columns <= 140; columns += columns < 36 ? 1 : 13)
+  std::vector<std::size_t> widths;
+  for (std::size_t n = 1; n <= 140; n += n < 36 ? 1 : 13) widths.push_back(n);
+  widths.push_back(3 * arithmetic::kRowBlock + 5);
+  for (const std::size_t columns : widths)
     for (const bool centered : {true, false})
       for (const bool scaled : {true, false}) {
         const std::size_t rows = 3;
@@ -55,7 +72,7 @@ TEST_P(TrainingTest, GradientsOfNorms) {
         for (std::size_t r = 0; r < rows; ++r) {
           std::vector<float> row(columns), cotangent(columns);
           for (std::size_t c = 0; c < columns; ++c) {
-            // The last row overflows, and is NaN.
+            // The squares of the last row overflow.
             row[c] = x[r * columns + c] = (r == 2 ? 1e20f : 3.0f) * value(1, r * columns + c);
             cotangent[c] = g[r * columns + c] = value(2, r * columns + c);
           }
@@ -92,15 +109,34 @@ TEST_P(TrainingTest, GradientOfANormByACotangentOfMinusZeros) {
   }
 }
 
-// Without an epsilon, the root of squares that underflow is zero: lanes beyond the row, whose zeros
-// it divides, count for nothing.
-TEST_P(TrainingTest, GradientOfANormOfTinyNumbers) {
-  for (std::size_t columns = 1; columns <= 36; ++columns) {
-    Floats x(columns, 1e-30f), g(columns, 1.0f);
-    std::vector<float> dx(columns);
-    k().rms_norm_gradient(x.data(), g.data(), 1, columns, 0.0f, nullptr, dx.data(), nullptr);
-    EXPECT_EQ(dx, std::vector<float>(columns, -kInf)) << columns;
-  }
+// Rows whose squares overflow or vanish, of every width.
+TEST_P(TrainingTest, NormsOfHugeAndOfTinyNumbers) {
+  for (std::size_t columns = 2; columns <= 36; ++columns)
+    for (const float size : {3e38f, 1e30f, 1e-30f, 1e-38f})
+      for (const bool centered : {true, false}) {
+        const float eps = size < 1 ? 0 : 1e-5f;
+        std::vector<float> x(columns), g(columns), gamma(columns), y(columns), dx(columns),
+            gh(columns);
+        for (std::size_t c = 0; c < columns; ++c) {
+          x[c] = c % 2 == 0 ? size : -size;
+          g[c] = value(2, c);
+          gamma[c] = 1 + value(3, c);
+        }
+        const NormGradient want = norm_gradient_of(x, g, gamma, centered, eps);
+        (centered ? k().layer_norm_gradient : k().rms_norm_gradient)(
+            x.data(), g.data(), 1, columns, eps, gamma.data(), dx.data(), gh.data());
+        EXPECT_TRUE(same_values(dx.data(), want.dx.data(), columns)) << size << ", " << columns;
+        EXPECT_TRUE(same_values(gh.data(), want.gh.data(), columns)) << size << ", " << columns;
+        if (centered)
+          k().layer_norm(x.data(), 1, columns, eps, nullptr, nullptr, y.data());
+        else
+          k().rms_norm(x.data(), 1, columns, eps, nullptr, y.data());
+        for (std::size_t c = 0; c < columns; ++c) {
+          const float mean = centered && columns % 2 == 1 ? 1 / static_cast<float>(columns) : 0;
+          const float want_y = ((c % 2 == 0 ? 1 : -1) - mean) / std::sqrt(1 - mean * mean);
+          EXPECT_NEAR(y[c], want_y, 1e-5) << size << ", " << columns;
+        }
+      }
 }
 
 TEST_P(TrainingTest, AdamUpdate) {

@@ -95,7 +95,11 @@ void reduce_to_the_ends() {
     const Value rows = constant(a.builder(), Tensor::from<std::int32_t>({3}, {0, 1, 0}));
     return scatter_add(rows, a, 2);
   };
-  EXPECT_EQ(reduced([](const Value& a) { return sum(a, 0); }, {kHighest, 1, 5}), (V{kLowest + 5}));
+  const V large{kHighest, 1, 5};
+  const std::uint64_t sum_of_large = static_cast<std::uint64_t>(kHighest) + 6;  // in i64
+  EXPECT_EQ((results<std::int64_t, T>([](const Value& a, const Value&) { return sum(a, 0); }, large,
+                                      large)),
+            (std::vector<std::int64_t>{static_cast<std::int64_t>(sum_of_large)}));
   EXPECT_EQ(reduced([](const Value& a) { return max(a, 0); }, {kLowest, 3, kHighest}),
             (V{kHighest}));
   EXPECT_EQ(reduced([](const Value& a) { return min(a, 0); }, {kHighest, 3, kLowest}),

@@ -9,7 +9,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/step.h"
+#include "limpid/train/loop/step.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/vmap.h"

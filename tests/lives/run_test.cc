@@ -1,12 +1,12 @@
 // Runs on a disk that fills up or breaks at any of their writes: they report it, leave no
 // unreadable file, and later resume to the same bits.
-#include "limpid/train/run.h"
+#include "limpid/train/run/run.h"
 
 #include <cerrno>
 
-#include "limpid/train/checkpoint.h"
-#include "limpid/train/run_folder.h"
-#include "limpid/train/verify_step.h"
+#include "limpid/train/run/checkpoint.h"
+#include "limpid/train/run/run_folder.h"
+#include "limpid/train/run/verify_step.h"
 #include "tests/formats/helpers.h"
 #include "tests/lives/system_calls.h"
 

@@ -1,4 +1,4 @@
-"""Builds the project with thousands of small breakages at once: each is a choice of the programs, made by an environment variable.
+"""Builds the project with many small breakages at once: each is a choice of the programs, made by an environment variable.
 
 A breakage is a Change of a source. with_choices puts a condition before what it changes, so that the program has both versions. build
 does so in a copy of the project in build/choices, and leaves out what the compiler refuses. LIMPID_CHOICE is the number of the breakage
@@ -16,10 +16,11 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 WORK = ROOT / "build/choices"
 BUILD = WORK / "build/release"
-MOST = 65536  # breakages in a build
+MOST = 65536  # breakages in a build, as limpid_choice.h has them
 PLACES = ("limpid", "apps/limpid", "python/bindings")  # of sources
 # Programs that `limpid emit` writes are made of these, and have no choice.
 WITHOUT = "limpid/emit/parts/"
@@ -61,7 +62,7 @@ def masked(text: str) -> str:
 
 
 def is_balanced(text: str) -> bool:
-    open_ones = []
+    open_ones: list[str] = []
     for c in text:
         if c in "([{":
             open_ones.append(c)
@@ -90,14 +91,16 @@ def has_statements(head: str, within: bool) -> bool:
     head = head.strip()
     if not head:
         return within
-    if re.search(r"\b(?:namespace|class|struct|enum|union|switch)\b", head):
+    # A parameter may have the type optional<struct stat>.
+    if re.search(r"\b(?:namespace|class|struct|enum|union|switch)\b", re.sub(r"<[^<>]*>", "", head)):
         return False
     return re.search(r"(?:\)|\b(?:else|do|try|const|noexcept|override|final|mutable)|->\s*[\w:<>,&*\s]+)$", head) is not None
 
 
 def blocks_of(mask: str) -> list[Block]:
     """Those of a text, by its mask."""
-    blocks, open_ones = [], []
+    blocks: list[Block] = []
+    open_ones: list[Block] = []
     for at, c in enumerate(mask):
         if c == "{":
             head = mask[max(mask.rfind(d, 0, at) for d in ";{}") + 1 : at]
@@ -160,63 +163,6 @@ def with_choices(text: str, changes: dict[int, Change]) -> str:
 
 # ---- the build
 
-HEADER = f"""\
-#ifndef LIMPID_CHOICE_H
-#define LIMPID_CHOICE_H
-extern "C" {{
-extern int limpid_choice;
-extern unsigned char limpid_choices_reached[{MOST}];
-}}
-#define LIMPID_CHOSEN(n) (limpid_choices_reached[n] = 1, limpid_choice == (n))
-#endif
-"""
-SOURCE = """\
-#include "limpid_choice.h"
-
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
-extern "C" {
-int limpid_choice;
-unsigned char limpid_choices_reached[sizeof limpid_choices_reached];
-}
-
-namespace {
-// A test may start many processes. Each writes its own file.
-void write_reached() {
-  const char* const folder = std::getenv("LIMPID_CHOICES_REACHED");
-  if (!folder) return;
-  const std::string path = std::string(folder) + "/" + std::to_string(getpid());
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (!file) return;
-  std::fwrite(limpid_choices_reached, 1, sizeof limpid_choices_reached, file);
-  std::fclose(file);
-}
-// Before all other objects with a constructor.
-[[gnu::constructor(101)]] void begin() {
-  const char* const number = std::getenv("LIMPID_CHOICE");
-  limpid_choice = number ? std::atoi(number) : 0;
-  std::atexit(write_reached);
-}
-}  // namespace
-"""
-# Called at the end of the project's CMakeLists.txt.
-CMAKE = """\
-function(limpid_choices)
-  foreach(target limpid limpid_lab limpid_onnx limpid_python limpid_serve limpid_tool limpid_view)
-    if(TARGET ${target})
-      target_compile_options(${target} PRIVATE -w -Wno-error)
-    endif()
-  endforeach()
-  target_sources(limpid PRIVATE ${CMAKE_SOURCE_DIR}/limpid_choice.cc)
-endfunction()
-cmake_language(DEFER CALL limpid_choices)
-"""
-
-
 def write(path: Path, text: str | bytes) -> None:
     """Leaves a file that has this text as it is, so that nothing is compiled again."""
     data = text.encode() if isinstance(text, str) else text
@@ -227,8 +173,8 @@ def write(path: Path, text: str | bytes) -> None:
 
 def write_support(folder: Path) -> None:
     """What sources with choices need."""
-    write(folder / "limpid_choice.h", HEADER)
-    write(folder / "limpid_choice.cc", SOURCE)
+    for file in ("limpid_choice.h", "limpid_choice.cc", "choices.cmake"):
+        write(folder / file, (HERE / file).read_text())
 
 
 def copy_project() -> None:
@@ -238,7 +184,6 @@ def copy_project() -> None:
             write(WORK / file, (ROOT / file).read_bytes())
             shutil.copymode(ROOT / file, WORK / file)
     write_support(WORK)
-    write(WORK / "choices.cmake", CMAKE)
 
 
 def call(*command: str) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which breakages are drawn from a source, that each is a choice of the program, and which tests are asked."""
+"""Which breakages are drawn from a source, and that each is a choice of the program."""
 
 import pathlib
 import subprocess
@@ -64,19 +64,6 @@ class Drawn(unittest.TestCase):
             (reached,) = (path / "reached").iterdir()  # of one process
             self.assertEqual([n for n, was in enumerate(reached.read_bytes()) if was], [*range(1, len(EXPECTED) + 1)])
             self.assertEqual([result(n) for n in changes], RESULTS)
-
-    def test_the_tests_of_its_room_are_asked_first(self):
-        tests = [drawn.Test(drawn.mutate.Command([f"tests/{room}/{room}_test"]), room, "A.b", seconds) for room, seconds in
-                 (("ops", 2.0), ("core", 3.0), ("core", 1.0), ("laws", 0.5))]  # fmt: skip
-        change = choices.Change("limpid/core/a.cc", 0, 1, "expression", "b")
-        asked = drawn.in_turn(change, 1, tests, 4)
-        self.assertEqual([(t.room, t.seconds) for t in asked], [("core", 1.0), ("core", 3.0)])
-        self.assertEqual(len(drawn.in_turn(change, 1, tests, 0)), 1)
-        self.assertEqual(len(drawn.in_turn(change, 1, tests, 100)), 4)
-
-    def test_rooms_are_the_folders_of_the_tests(self):
-        files = ("limpid/core/a.cc", "limpid/formats/onnx/a.cc", "apps/limpid/a.cc", "apps/limpid/lab/a.cc", "python/bindings/a.cc")
-        self.assertEqual([drawn.room_of(f) for f in files], ["core", "formats", "cli", "cli", "python"])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limpid/limpid.h"
+#include "tests/refusals.h"
 
 namespace limpid::nn {
 namespace {
@@ -163,21 +164,12 @@ TEST(Generation, DrawsByKeyZeroUnlessItIsGivenAnother) {
 
 TEST(Generation, RefusesWhatDoesNotFit) {
   LanguageModel m = model();
-  const auto refusal = [&](const Ids& prompt, const Generation::Options& options) {
-    try {
-      Generation(m, prompt, options);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      return std::string(e.what());
-    }
-    return std::string();
+  const auto refused = [&](const Ids& prompt, const Generation::Options& options) {
+    expect_refused(ErrorCode::kInvalidArgument, [&] { Generation(m, prompt, options); });
   };
-  EXPECT_EQ(refusal({}, {}), "generation: expected a prompt of at least one token");
-  EXPECT_EQ(refusal({11}, {}), "language model: expected a token of 0 to 10, got 11");
-  for (const std::int64_t vocabulary : {12, -1})
-    EXPECT_EQ(refusal({1}, {.vocabulary = vocabulary}),
-              "generation: expected a vocabulary of at most 11 tokens, the model's, got " +
-                  std::to_string(vocabulary));
+  refused({}, {});
+  refused({11}, {});
+  for (const std::int64_t vocabulary : {12, -1}) refused({1}, {.vocabulary = vocabulary});
   EXPECT_EQ(m.places(), 1);
   Generation generation(m, Ids{1}, {});
   EXPECT_THROW(generation.draw(), Error);  // nothing was read

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "limpid/limpid.h"
+#include "tests/refusals.h"
 
 namespace limpid::nn {
 namespace {
@@ -316,52 +317,31 @@ TEST(LanguageModel, RefusesParametersOfAnotherNet) {
   EXPECT_EQ(refusal(huge, {}), ErrorCode::kNotFound);
 }
 
-template <class Code>
-std::string message_of(const Code& code) {
-  try {
-    code();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-    return e.what();
-  }
-  return "";
-}
-
 TEST(LanguageModel, RefusesWhatDoesNotFit) {
   const Gpt net = language_nets().front();
   const Params params = net.init(Key(0));
-  EXPECT_EQ(
-      message_of([&] { LanguageModel(net, params, {.sequences = 0, .capacity = 5, .chunk = 4}); }),
-      "language model: expected at least 1 sequence, a capacity and a chunk of at least 1 "
-      "token, got 0, 5 and 4");
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { LanguageModel(net, params, {.sequences = 0, .capacity = 5, .chunk = 4}); });
   EXPECT_THROW(LanguageModel(net, params, {.capacity = -1}), Error);
   EXPECT_THROW(LanguageModel(net, params, {.chunk = 0}), Error);
-  EXPECT_EQ(message_of([&] { LanguageModel(net, params, {.capacity = 22}); }),
-            "language model: expected a capacity of at most 21 tokens, the context length, got 22");
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { LanguageModel(net, params, {.capacity = 22}); });
   LanguageModel model(net, params, {.capacity = 3});
-  EXPECT_EQ(message_of([&] {
-              model.join(Ids{1, 2, 3, 4});
-            }),
-            "language model: expected at most 3 tokens in a sequence, its capacity, got 4");
-  EXPECT_EQ(message_of([&] { model.join(Ids{11}); }),
-            "language model: expected a token of 0 to 10, got 11");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { model.join(Ids{1, 2, 3, 4}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { model.join(Ids{11}); });
   EXPECT_EQ(model.places(), 1);
   auto s = model.join({});
-  EXPECT_EQ(message_of([&] { model.join(Ids{1}); }),
-            "language model: expected a free sequence slot, all 1 are in use");
-  EXPECT_EQ(message_of([&] { s.logits(); }),
-            "language model: logits of a sequence without tokens; append some, and call step()");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { model.join(Ids{1}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.logits(); });
   model.step();
   EXPECT_FALSE(s.ready());
   s.append(Ids{1, 2});
-  EXPECT_EQ(message_of([&] { s.logits(); }),
-            "language model: logits of a sequence of 2 tokens of which 0 were read; call step()");
-  EXPECT_NE(message_of([&] { s.append(-1); }), "");
-  EXPECT_NE(message_of([&] { s.append(Ids{0, 0}); }), "");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.logits(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.append(-1); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.append(Ids{0, 0}); });
   EXPECT_EQ(s.length(), 2);
-  EXPECT_EQ(message_of([&] { s.truncate(3); }),
-            "language model: truncate: expected a length of 0 to 2, got 3");
-  EXPECT_NE(message_of([&] { s.truncate(-1); }), "");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.truncate(3); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { s.truncate(-1); });
   s.append(0);
   model.step();
   EXPECT_TRUE(s.ready());
@@ -486,29 +466,12 @@ TEST(LanguageModel, RefusesAFunctionThatReadsNoWindow) {
   EXPECT_THROW(LanguageModel(net, {}, {}), Error);
   EXPECT_THROW(LanguageModel(other.function(), other.init(Key(0)), {}), Error);
   Builder nothing("nothing");
-  try {
-    LanguageModel(nothing.finish({}), {}, {});
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kShape);
-    EXPECT_STREQ(
-        e.what(),
-        "language model: expected a function from i32[context] to f32[vocabulary], got one "
-        "with 0 inputs and 0 outputs");
-  }
+  expect_refused(ErrorCode::kShape, [&] { LanguageModel(nothing.finish({}), {}, {}); });
   const auto refuses = [](const Type& tokens, Dtype logits) {
     const Function f = trace("f", {{"tokens", tokens}}, [&](std::span<const Value> in) {
       return std::vector<Value>{cast(reshape(in[0], {4}), logits)};
     });
-    try {
-      LanguageModel(f, {}, {});
-      ADD_FAILURE() << to_string(tokens);
-    } catch (const Error& e) {
-      EXPECT_EQ(std::string(e.what()),
-                "language model: expected a function from i32[context] to f32[vocabulary], got one "
-                "from " +
-                    to_string(tokens) + " to " + to_string(Type{logits, {4}}));
-    }
+    expect_refused(ErrorCode::kShape, [&] { LanguageModel(f, {}, {}); });
   };
   LanguageModel(
       trace("f", {{"tokens", {Dtype::kI32, {4}}}},

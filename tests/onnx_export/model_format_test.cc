@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "limpid/core/key.h"
-#include "limpid/data/open_model.h"
 #include "limpid/formats/onnx/onnx.h"
+#include "limpid/models/open_model.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
 

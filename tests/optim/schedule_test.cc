@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "limpid/core/error.h"
+#include "tests/refusals.h"
 
 namespace limpid::optim {
 namespace {
@@ -51,22 +52,14 @@ TEST(Schedule, StepFallsInEveryStepIfThatIsAsked) {
 }
 
 TEST(Schedule, RefusesStepsAndDistancesThatAreNone) {
-  const auto expect = [](const Schedule& s, std::int64_t step, const char* message) {
-    try {
-      s.at(step);
-      ADD_FAILURE() << message;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kInvalidArgument);
-      EXPECT_STREQ(e.what(), message);
-    }
+  const auto refused = [](const Schedule& s, std::int64_t step) {
+    expect_refused(ErrorCode::kInvalidArgument, [&] { s.at(step); });
   };
   for (const std::int64_t warmup : {0, 10})
-    for (const std::string& kind : schedule_names())
-      expect({schedule_from_name(kind), 0.5, 100, warmup}, -1,
-             "schedule: expected a step of 0 or more, got -1");
+    for (const std::string& kind : all_names<Schedule::Kind>())
+      refused({from_name<Schedule::Kind>(kind), 0.5, 100, warmup}, -1);
   for (const std::int64_t step : {0, 20})
-    expect({Schedule::Kind::kStep, 0.5, 100, 10, 0, 0.5}, step,
-           "schedule: expected at least 1 step between two decays, got 0");
+    refused({Schedule::Kind::kStep, 0.5, 100, 10, 0, 0.5}, step);
 }
 
 TEST(Schedule, FallsInARunOfOneStepToo) {
@@ -98,8 +91,9 @@ TEST(Schedule, HasItsRateBehindAWarmUpOfAllSteps) {
 }
 
 TEST(Schedule, HaveNames) {
-  for (const std::string& n : schedule_names()) EXPECT_EQ(name(schedule_from_name(n)), n);
-  EXPECT_THROW(schedule_from_name("never"), Error);
+  for (const std::string& n : all_names<Schedule::Kind>())
+    EXPECT_EQ(name(from_name<Schedule::Kind>(n)), n);
+  EXPECT_THROW(from_name<Schedule::Kind>("never"), Error);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_LIST_DIR}/common.cmake)
 
 set(folder ${ROOT}/usr/lib/python3/dist-packages)
-file(GLOB library ${ROOT}/usr/lib/*/liblimpid.so.0.1)
+file(GLOB library ${ROOT}/usr/lib/*/liblimpid.so.0.2)
 get_filename_component(libraries ${library} DIRECTORY)
 set(ENV{PYTHONPATH} ${folder})
 set(ENV{LD_LIBRARY_PATH} ${libraries})
@@ -27,7 +27,7 @@ except lp.ParseError as error:
 run(/usr/bin/python3 -B ${WORK}/program.py)
 set(EXPECTED "^0\\.1\\.0 limpid/__init__\\.py\nTrue True\nliblimpid\\.so\\.0\\.1\nfunction text, line 1: expected 'function'\n$")
 expect("${output}")
-foreach(file limpid/py.typed limpid/_core.pyi limpid-0.1.0.dist-info/METADATA)
+foreach(file limpid/py.typed limpid/_core.pyi limpid-0.2.0.dist-info/METADATA)
   if(NOT EXISTS ${folder}/${file})
     message(FATAL_ERROR "The package python3-limpid has no ${file}")
   endif()

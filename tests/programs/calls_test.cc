@@ -7,20 +7,10 @@
 #include <thread>
 
 #include "limpid/limpid.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
-
-std::string complaint(const std::function<void()>& code,
-                      ErrorCode expected = ErrorCode::kInvalidArgument) {
-  try {
-    code();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), expected) << e.what();
-    return e.what();
-  }
-  return "";
-}
 
 Function squares() {
   return trace("squares", {{"a", f32({3})}, {"b", f32({3})}}, [](std::span<const Value> in) {
@@ -58,46 +48,30 @@ TEST(Call, WritesAFunctionWithItsScopesAndShapes) {
     return in[0].builder().inline_function(layer, in);
   });
   EXPECT_EQ(net.nodes()[0].scope, "layers.2.mlp");
-  try {
+  expect_refused(ErrorCode::kShape, [&] {
     trace("net", {{"x", f32({4})}},
           [&](std::span<const Value> in) { return in[0].builder().inline_function(layer, in); });
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kShape);
-    EXPECT_STREQ(e.what(), "function 'layer': input 'x': expected f32[3], got f32[4]");
-  }
+  });
 }
 
 TEST(Call, SaysWhatAFunctionExpects) {
   const Function f = squares();
-  EXPECT_EQ(complaint([&] { f(kA); }), "function 'squares' takes 2 inputs, got 1");
-  EXPECT_EQ(complaint(
-                [&] {
-                  f(Params{{"a", kA}, {"c", kB}});
-                },
-                ErrorCode::kNotFound),
-            "no entry 'b'; there are: a, c");
-  EXPECT_EQ(complaint([&] {
-              f(Params{{"a", kA}, {"b", kB}, {"c", kB}});
-            }),
-            "function 'squares' takes 2 inputs, got 3");
-  EXPECT_EQ(complaint([&] {
-              trace("outer", {{"a", f32({3})}},
-                    [&](std::span<const Value> in) { return std::vector<Value>{f(in[0])}; });
-            }),
-            "function 'squares' takes 2 inputs, got 1");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { f(kA); });
+  expect_refused(ErrorCode::kNotFound, [&] { f(Params{{"a", kA}, {"c", kB}}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { f(Params{{"a", kA}, {"b", kB}, {"c", kB}}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    trace("outer", {{"a", f32({3})}},
+          [&](std::span<const Value> in) { return std::vector<Value>{f(in[0])}; });
+  });
   Builder other("other");
   const Value stranger = other.input("x", f32({}));
-  EXPECT_EQ(complaint([&] {
-              trace("outer", {}, [&](std::span<const Value>) { return std::vector{stranger}; });
-            }),
-            "function 'outer': output 0: a Value of function 'other' is not a value of function "
-            "'outer'; make it an argument");
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    trace("outer", {}, [&](std::span<const Value>) { return std::vector{stranger}; });
+  });
   const Function both = trace("both", {{"x", f32({})}}, [](std::span<const Value> in) {
     return std::vector{in[0], in[0] * 2.0};
   });
-  EXPECT_EQ(complaint([&] { const Tensor one = both(3.0); }),
-            "expected 1 result, got 2; select one with [i]");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { const Tensor one = both(3.0); });
   EXPECT_EQ(both(3.0)[1].item<float>(), 6);
 }
 
@@ -110,7 +84,7 @@ TEST(Call, KeepsWhatItCompiled) {
   };
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): what is tested
   const Function copy = f;
-  EXPECT_EQ(f.keep(make), copy.keep(make));
+  EXPECT_EQ(f.keep<int>(make), copy.keep<int>(make));
   EXPECT_EQ(made, 1);
 }
 
@@ -127,9 +101,9 @@ TEST(Call, KeepsOneThingForAllThreads) {
   std::shared_ptr<const void> other;
   std::thread second([&, copy = f] {
     while (made == 0) std::this_thread::yield();
-    other = copy.keep(make);
+    other = copy.keep<int>(make);
   });
-  const std::shared_ptr<const void> one = f.keep(make);
+  const std::shared_ptr<const void> one = f.keep<int>(make);
   second.join();
   EXPECT_EQ(made, 1);
   EXPECT_EQ(other, one);
@@ -255,18 +229,14 @@ TEST(Capture, IsRefusedBetweenFunctionsOfTheirOwn) {
   Builder one("one"), other("other");
   const Value a = one.input("a", f32({}));
   const Value b = other.input("b", f32({}));
-  EXPECT_EQ(
-      complaint([&] { a + b; }),
-      "add: a Value of function 'one' is not a value of function 'other'; make it an argument");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { a + b; });
 }
 
 // A value of a function may not leave it before it is complete.
 TEST(Capture, IsRefusedOutOfTheFunctionWithin) {
   Builder outer("outer"), middle("middle", outer), inner("inner", middle);
   const Value x = inner.input("x", f32({}));
-  EXPECT_EQ(complaint([&] { middle.call(op::negate, std::vector{x}, {}); }),
-            "negate: a Value of function 'inner' is not a value of function 'middle'; make it an "
-            "argument");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { middle.call(op::negate, std::vector{x}, {}); });
 }
 
 TEST(Capture, AValueOfThePastIsASentence) {
@@ -278,22 +248,17 @@ TEST(Capture, AValueOfThePastIsASentence) {
     })(x);
     return x + kept;
   });
-  EXPECT_NE(complaint([&] { leak(1.0); }).find("value: its Function is complete"),
-            std::string::npos)
-      << complaint([&] { leak(1.0); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { leak(1.0); });
   trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
     kept = in[0];
     return std::vector{in[0]};
   });
-  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
-            std::string::npos);
-  EXPECT_EQ(complaint([&] { exp(kept); }).find("exp: value: its Function is complete"), 0u)
-      << complaint([&] { exp(kept); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { kept.type(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { exp(kept); });
   // Another Builder at the same address is another Function.
   Builder later("later");
-  EXPECT_NE(complaint([&] { kept.type(); }).find("the Value can no longer be used"),
-            std::string::npos);
-  EXPECT_NE(complaint([&] { Value().type(); }).find("default-constructed"), std::string::npos);
+  expect_refused(ErrorCode::kInvalidArgument, [&] { kept.type(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { Value().type(); });
 }
 
 // ---- what is chosen
@@ -308,12 +273,9 @@ TEST(OfCode, PositionsAndNamesChoose) {
   EXPECT_TRUE(by_x.same_bits(Tensor::from<float>({3}, {1, 0, -3})));
   const Params part = compile(grad(f, {"b"}))(p, kA);
   EXPECT_EQ(part.names(), std::vector<std::string>{"b"});
-  EXPECT_EQ(complaint([&] { compile(grad(f, {"c"}))(p, kA); }, ErrorCode::kNotFound),
-            "no entry 'c'; there are: a, b");
-  EXPECT_EQ(complaint([&] { compile(grad<1>(f, {"b"}))(p, kA); }),
-            "grad of code: names select parts of Args, but the argument is a Value");
-  EXPECT_EQ(complaint([&] { compile(grad<0, 1>(f, {"b"}))(p, kA); }),
-            "grad of code: names select parts of one argument, but several positions are given");
+  expect_refused(ErrorCode::kNotFound, [&] { compile(grad(f, {"c"}))(p, kA); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { compile(grad<1>(f, {"b"}))(p, kA); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { compile(grad<0, 1>(f, {"b"}))(p, kA); });
 }
 
 TEST(OfCode, ResultsHaveTheFormOfWhatTheCodeReturns) {
@@ -329,8 +291,7 @@ TEST(OfCode, FunctionsAreDifferentiatedByName) {
   const Function f = squares();
   EXPECT_EQ(grad(f, {"b"}), grad(f, {1}));
   EXPECT_EQ(grad(f), grad(f, {0}));
-  EXPECT_EQ(complaint([&] { grad(f, {"c"}); }, ErrorCode::kNotFound),
-            "no entry 'c'; there are: a, b");
+  expect_refused(ErrorCode::kNotFound, [&] { grad(f, {"c"}); });
 }
 
 TEST(OfCode, TangentsMayNameAPart) {
@@ -345,8 +306,7 @@ TEST(OfCode, TangentsMayNameAPart) {
 TEST(OfCode, IntegersHaveNoTangent) {
   auto counted = [](Value x) { return cast(x, Dtype::kI32); };
   auto moved = compile([&](Value x, Value t) { return jvp(counted)(x, t).value; });
-  EXPECT_EQ(complaint([&] { moved(kA, kB); }, ErrorCode::kDtype),
-            "jvp of code: a result is i32[3], expected f32 or f64");
+  expect_refused(ErrorCode::kDtype, [&] { moved(kA, kB); });
 }
 
 TEST(OfCode, VmapTakesAxesAndChecksSizes) {
@@ -358,11 +318,9 @@ TEST(OfCode, VmapTakesAxesAndChecksSizes) {
   auto last = compile([&](Value x, Value y) { return vmap(f, {-1, std::nullopt})(x, y); });
   EXPECT_TRUE(last(m, two).same_bits(columns(m, two)));
   auto rows = compile([&](Value x, Value y) { return vmap(f)(x, y); });
-  EXPECT_EQ(complaint([&] { rows(m, kA); }, ErrorCode::kShape),
-            "vmap of code: f32[2, 3] has a batch of 2, but f32[3] has one of 3");
+  expect_refused(ErrorCode::kShape, [&] { rows(m, kA); });
   auto wrong = compile([&](Value x, Value y) { return vmap(f, {0})(x, y); });
-  EXPECT_EQ(complaint([&] { wrong(m, m); }),
-            "vmap of code: expected an axis for each argument, got 1 axes for 2 arguments");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { wrong(m, m); });
 }
 
 // ---- groups
@@ -376,10 +334,9 @@ TEST(Groups, ArithmeticIsByName) {
   EXPECT_TRUE(next.at("a").same_bits(Tensor::from<float>({3}, {0.5, 1, 1.5})));
   EXPECT_TRUE(other.at("b").same_bits(Tensor::from<float>({3}, {0.5, 1, 1.5})));
   EXPECT_EQ(product.item<float>(), 16);
-  EXPECT_EQ(complaint([&] {
-              f(Params{{"a", kA}}, Params{{"b", kB}}, 0.5);
-            }),
-            "groups: expected the same names in both, got 'a' in the first only");
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    f(Params{{"a", kA}}, Params{{"b", kB}}, 0.5);
+  });
 }
 
 TEST(Groups, OperandsKeepTheirOrder) {
@@ -505,10 +462,9 @@ TEST(Compiled, TakesIntegersOf32Bits) {
   auto f = compile([](Value n) { return n; });
   EXPECT_EQ(Tensor(f(std::int64_t{-1} << 31)).item<std::int32_t>(),
             std::numeric_limits<int>::min());
-  EXPECT_EQ(complaint([&] { f(std::int64_t{1} << 31); }),
-            "expected an integer of 32 bits, got 2147483648");
-  EXPECT_EQ(complaint([&] { f(std::numeric_limits<std::uint64_t>::max()); }),
-            "expected an integer of 32 bits, got 18446744073709551615");
+  expect_refused(ErrorCode::kInvalidArgument, [&] { f(std::int64_t{1} << 31); });
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { f(std::numeric_limits<std::uint64_t>::max()); });
 }
 
 // ---- with_gradient
@@ -576,19 +532,14 @@ TEST(WithGradient, TakesABatchOfEachInput) {
 TEST(WithGradient, RefusesCotangentsThatDoNotFit) {
   const auto product = [](Value x, Value w) { return sum(x * w); };
   const auto gradient = [](const auto& f) { return compile(grad<0, 1>(f)); };
-  EXPECT_EQ(complaint([&] {
-              gradient(with_gradient(product,
-                                     [](Value, Value w, Value, Value c) { return c * w; }))(kA, kB);
-            }),
-            "with_gradient: the gradient gives 1 cotangents, expected 2");
-  EXPECT_EQ(complaint(
-                [&] {
-                  gradient(with_gradient(product, [](Value, Value w, Value, Value c) {
-                    return std::tuple{c * w, c};
-                  }))(kA, kB);
-                },
-                ErrorCode::kShape),
-            "with_gradient: the cotangent of input 1 is f32[], expected f32[3]");
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    gradient(with_gradient(product, [](Value, Value w, Value, Value c) { return c * w; }))(kA, kB);
+  });
+  expect_refused(ErrorCode::kShape, [&] {
+    gradient(with_gradient(product, [](Value, Value w, Value, Value c) {
+      return std::tuple{c * w, c};
+    }))(kA, kB);
+  });
 }
 
 // A number may be stored in fewer bits on the way. Integers have no cotangents.
@@ -701,18 +652,14 @@ TEST(WithGradient, StopsWhatHasNoGradient) {
   const Function around = trace("f", {{"x", f32({3})}}, [](std::span<const Value> in) {
     return std::vector{sum(stop_gradient(in[0]) + step(in[0]))};
   });
-  EXPECT_NE(
-      complaint([&] { grad(around, {0}); }, ErrorCode::kNoGradient).find("step: has no gradient"),
-      std::string::npos);
+  expect_refused(ErrorCode::kNoGradient, [&] { grad(around, {0}); });
   // Nor of one result of several, of which another has a gradient.
   const Function apart =
       trace("f", {{"x", f32({3})}, {"w", f32({3})}}, [](std::span<const Value> in) {
         const std::vector<Value> both = barrier(std::vector{in[1], in[0]});
         return std::vector{sum(both[0] + step(both[1]))};
       });
-  EXPECT_NE(
-      complaint([&] { grad(apart, {0}); }, ErrorCode::kNoGradient).find("step: has no gradient"),
-      std::string::npos);
+  expect_refused(ErrorCode::kNoGradient, [&] { grad(apart, {0}); });
 }
 
 // As ops whose results are steps of numbers.
@@ -722,11 +669,7 @@ TEST(WithGradient, NumbersThatBecomeIntegersHaveNone) {
         trace("f", {{"x", f32({3})}, {"w", f32({3})}}, [&](std::span<const Value> in) {
           return std::vector{sum(in[1] + cast(cast(in[0], to), Dtype::kF32))};
         });
-    EXPECT_NE(complaint([&] { grad(f, {0}); }, ErrorCode::kNoGradient)
-                  .find("cast: has no gradient, and input 'x' affects the result only through it: "
-                        "its result is "),
-              std::string::npos)
-        << complaint([&] { grad(f, {0}); }, ErrorCode::kNoGradient);
+    expect_refused(ErrorCode::kNoGradient, [&] { grad(f, {0}); });
     EXPECT_NO_THROW(grad(f, {1}));
   }
 }
@@ -742,12 +685,9 @@ TEST(WithGradient, HasATangentIfItIsLinearInTheCotangent) {
   EXPECT_TRUE(tangent_of(with_gradient(square, [](Value x, Value, Value c) {
                 return 3.0 * x * c;
               })).same_bits(Tensor::from<float>({3}, {3, 0, -9})));
-  EXPECT_EQ(
-      complaint(
-          [&] { tangent_of(with_gradient(square, [](Value, Value, Value c) { return c * c; })); },
-          ErrorCode::kInvalidArgument)
-          .find("jvp of 'f': a gradient rule is not linear in the cotangent: "),
-      0u);
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    tangent_of(with_gradient(square, [](Value, Value, Value c) { return c * c; }));
+  });
 }
 
 TEST(WithGradient, IsNoPartOfAFile) {
@@ -755,16 +695,8 @@ TEST(WithGradient, IsNoPartOfAFile) {
                                      [](Value, Value, Value cotangent) { return cotangent; });
   const Function f = trace("f", {{"x", f32({2})}},
                            [&](std::span<const Value> in) { return std::vector{rounded(in[0])}; });
-  EXPECT_NE(complaint(
-                [&] {
-                  save_model("never.safetensors", {f, {}, ""});
-                },
-                ErrorCode::kUnsupported)
-                .find("with_gradient is an op defined by a program"),
-            std::string::npos);
-  EXPECT_NE(complaint([&] { parse_function(to_text(f)); }, ErrorCode::kParse)
-                .find("there is no op 'with_gradient'"),
-            std::string::npos);
+  expect_refused(ErrorCode::kUnsupported, [&] { save_model("never.safetensors", {f, {}, ""}); });
+  expect_refused(ErrorCode::kParse, [&] { parse_function(to_text(f)); });
   const Function open = expand(f);
   EXPECT_EQ(open.nodes().at(0).op, &op::round);
   EXPECT_TRUE(Tensor(f(Tensor::from<float>({2}, {0.4f, 1.7f})))

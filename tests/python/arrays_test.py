@@ -16,6 +16,7 @@ import numpy as np
 
 import limpid as lp
 from limpid import _core
+from refusals import Refusals
 
 RNG = np.random.default_rng(0)
 
@@ -26,7 +27,7 @@ def address(x):
     return np.asarray(x).__array_interface__["data"][0]
 
 
-class In(unittest.TestCase):
+class In(Refusals):
     def test_every_dtype_without_a_copy(self):
         for dtype in DTYPES:
             x = np.arange(6).reshape(2, 3).astype(dtype)
@@ -47,20 +48,17 @@ class In(unittest.TestCase):
         self.assertEqual(lp.asarray([[1, 2]]).type, "i32[1, 2]")
         self.assertEqual(lp.asarray([1.5, 2], dtype="f64").type, "f64[2]")
         self.assertEqual(lp.asarray(np.float32(2)).type, "f32[]")
-        with self.assertRaisesRegex(ValueError, "too large"):
-            lp.asarray(2**40)
+        self.refused(lambda: lp.asarray(2**40), ValueError)
         # A number of a dtype has all of that dtype's digits.
         self.assertEqual((lp.asarray(0.1, "f64").item(), lp.asarray(2**60 + 1, "i64").item()), (0.1, 2**60 + 1))
         self.assertEqual((lp.asarray(2.7, "i32").type, lp.asarray(1, "f32").type, lp.asarray(np.float64(0.1), "f64").item()), ("i32[]", "f32[]", 0.1))
-        with self.assertRaisesRegex(TypeError, "datetime64"):
-            lp.asarray(np.datetime64("2020"))
+        self.refused(lambda: lp.asarray(np.datetime64("2020")), TypeError)
 
     def test_integers_of_pythons(self):
         for fits in (-(2**31), 2**31 - 1):
             self.assertEqual((lp.asarray(fits).type, lp.asarray(fits).item()), ("i32[]", fits))
         for large in (-(2**31) - 1, 2**31, -(2**70), 2**70):
-            with self.assertRaisesRegex(ValueError, "too large"):
-                lp.asarray(large)
+            self.refused(lambda: lp.asarray(large), ValueError)
         # NumPy's long long is another type than its int64, with the same elements.
         self.assertEqual(lp.asarray(np.arange(2, dtype=np.longlong)).type, "i64[2]")
 
@@ -84,8 +82,7 @@ class In(unittest.TestCase):
             if dtype[0] != "i":
                 self.assertEqual(lp.full((), number, dtype).item(), want)
         for large in ([2**31], [0, -(2**31) - 1]):
-            with self.assertRaisesRegex(ValueError, "one is too large; give dtype='i64'"):
-                lp.asarray(large)
+            self.refused(lambda: lp.asarray(large), ValueError)
         self.assertEqual((lp.asarray([0.1], "f64").item(), lp.asarray([np.zeros(0, int)]).type), (0.1, "i32[1, 0]"))
 
     def test_an_array_that_cannot_give_a_capsule(self):
@@ -98,15 +95,13 @@ class In(unittest.TestCase):
                 return np.float32([1, 2])
 
         self.assertEqual(lp.asarray(Whole()).tolist(), [1, 2])
-        with self.assertRaisesRegex(RuntimeError, "no bool"):
-            lp.asarray(Half())
+        self.refused(lambda: lp.asarray(Half()), RuntimeError)
 
     def test_lists_with_arrays(self):
         a, b = lp.asarray([1.0, 2.0]), lp.asarray([0.1], dtype="f64")
         for parts, kind, values in (
-            ([a, a], "f32[2, 2]", [[1, 2], [1, 2]]), ([a, [3, 4.5]], "f32[2, 2]", [[1, 2], [3, 4.5]]),
-            ([a[0], 2.0, 3], "f32[3]", [1, 2, 3]), ([[a[0], 1], [2, a[1]]], "f32[2, 2]", [[1, 1], [2, 2]]),
-            ([b, [0.2]], "f64[2, 1]", [[0.1], [0.2]]), ([[b[0]]], "f64[1, 1]", [[0.1]]),
+            ([a, a], "f32[2, 2]", [[1, 2], [1, 2]]), ([a, [3, 4.5]], "f32[2, 2]", [[1, 2], [3, 4.5]]), ([a[0], 2.0, 3], "f32[3]", [1, 2, 3]),
+            ([[a[0], 1], [2, a[1]]], "f32[2, 2]", [[1, 1], [2, 2]]), ([b, [0.2]], "f64[2, 1]", [[0.1], [0.2]]), ([[b[0]]], "f64[1, 1]", [[0.1]]),
             ((lp.asarray([1]), [2]), "i32[2, 1]", [[1], [2]]), ([lp.asarray(1.5, "bf16"), 2.0], "bf16[2]", [1.5, 2]),
         ):
             self.assertEqual((lp.asarray(parts).type, lp.asarray(parts).tolist()), (kind, values))
@@ -151,17 +146,14 @@ class In(unittest.TestCase):
 
     def test_refused(self):
         for bad in (np.zeros(2, np.int16), np.zeros(2, complex), np.array(["a"]), np.array([None])):
-            with self.assertRaisesRegex(TypeError, "Limpid has no dtype"):
-                lp.asarray(bad)
+            self.refused(lambda: lp.asarray(bad), TypeError)
         with self.assertRaises(TypeError):
             lp.asarray(object())
         with self.assertRaises(TypeError):
             lp.asarray("text")
-        with self.assertRaisesRegex(ValueError, "8 dimensions"):
-            lp.asarray(np.zeros((1,) * 9, np.float32))
+        self.refused(lambda: lp.asarray(np.zeros((1,) * 9, np.float32)), ValueError)
         for bytes_of_bools in ([2], [1, 0, 2]):
-            with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
-                lp.asarray(np.array(bytes_of_bools, np.uint8).view(bool))
+            self.refused(lambda: lp.asarray(np.array(bytes_of_bools, np.uint8).view(bool)), ValueError)
 
     def test_keys_are_values(self):
         large = lp.Key(2**64 - 1)
@@ -174,15 +166,12 @@ class In(unittest.TestCase):
     def test_what_was_never_made(self):
         for kind in (lp.Array, lp.Key, lp.Value):
             for use in (lp.relu, lambda x: lp.add(x, 1.0), lambda x: lp.trace(lambda y: x, "f32")):
-                with self.assertRaisesRegex(TypeError, "it was never made"):
-                    use(kind.__new__(kind))
-        with self.assertRaisesRegex(BufferError, "never made"):
-            memoryview(lp.Array.__new__(lp.Array))
+                self.refused(lambda: use(kind.__new__(kind)), TypeError)
+        self.refused(lambda: memoryview(lp.Array.__new__(lp.Array)), BufferError)
         empty, other = lp.Params.__new__(lp.Params), lp.Params.__new__(lp.Params)
         object.__setattr__(other, "_entries", [1.0])
         for params in (empty, other):
-            with self.assertRaisesRegex(TypeError, "Params: it was never made"):
-                lp.tree_leaves(params)
+            self.refused(lambda: lp.tree_leaves(params), TypeError)
 
     def test_whatever_holds_numbers_is_one_leaf(self):
         x = np.float32([1, 2])
@@ -199,23 +188,6 @@ class In(unittest.TestCase):
             self.assertEqual(lp.compile(lambda p: p["x"] * 2.0)({"x": holder}).tolist(), [2, 4], holder)
             self.assertEqual(lp.compile(lambda x: (x, holder))(1.0)[1].tolist(), [1, 2], holder)
 
-    def test_masked(self):
-        with self.assertRaisesRegex(ValueError, "filled"):
-            lp.asarray(np.ma.masked_array(np.float32([1, 2]), [True, False]))
-        self.assertEqual(lp.asarray(np.zeros((1, 2), np.float32).view(np.recarray)).type, "f32[1, 2]")
-
-    def test_array_interface_alone(self):
-        class Holder:
-            def __init__(self, x):
-                self.x = x
-
-            @property
-            def __array_interface__(self):
-                return self.x.__array_interface__
-
-        x = np.arange(4, dtype=np.float32)
-        self.assertEqual(lp.asarray(Holder(x)).tolist(), [0, 1, 2, 3])
-
     def test_what_is_borrowed_is_kept_alive(self):
         a = lp.asarray(np.arange(1000, dtype=np.float32) + 1)
         gc.collect()
@@ -231,15 +203,8 @@ class In(unittest.TestCase):
             worker.join()
         self.assertEqual([a.shape for a in got], [(3, 2)])
 
-    def test_array_copies(self):
-        x = np.zeros(3, np.float32)
-        a, b = lp.asarray(x), lp.array(x)
-        x[0] = 5
-        self.assertEqual(a[0].item(), 5)
-        self.assertEqual(b[0].item(), 0)
 
-
-class Out(unittest.TestCase):
+class Out(Refusals):
     def test_read_only_and_shared(self):
         a = lp.ones((2, 3))
         x = np.asarray(a)
@@ -252,14 +217,6 @@ class Out(unittest.TestCase):
         self.assertTrue(memoryview(a).readonly)
         self.assertEqual(a.__array_interface__["data"][1], True)
         self.assertEqual(address(a), x.ctypes.data)
-
-    def test_nothing_that_shares_the_elements_may_write_them(self):
-        for dtype in DTYPES + ["bf16"]:
-            a = lp.cast(lp.asarray([1.0, 0.0, 2.5]), dtype)
-            for x in (a.numpy(), np.asarray(a), a.__array__()):
-                self.assertFalse(x.flags.writeable, dtype)
-            with self.assertRaises(ValueError):
-                a.numpy()[0] = 1
 
     def test_array_interface(self):
         class Holder:
@@ -341,8 +298,7 @@ class Out(unittest.TestCase):
         own = a.__array__(copy=True)
         own[0] = 7
         self.assertEqual((own.tolist(), a.tolist()), ([7, 2], [1, 2]))
-        with self.assertRaisesRegex(ValueError, "without a copy"):
-            a.__array__("float64", copy=False)
+        self.refused(lambda: a.__array__("float64", copy=False), ValueError)
 
     def test_dlpack_of_numpy(self):
         x = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -359,8 +315,7 @@ class Out(unittest.TestCase):
         self.assertEqual(address(a), x.ctypes.data)
         np.testing.assert_array_equal(np.asarray(lp.asarray(Holder(x.T))), x.T)
         self.assertEqual(lp.asarray(Holder(x.reshape((1,) * 6 + (2, 3)))).ndim, 8)
-        with self.assertRaisesRegex(ValueError, "8 dimensions"):
-            lp.asarray(Holder(x.reshape((1,) * 7 + (2, 3))))
+        self.refused(lambda: lp.asarray(Holder(x.reshape((1,) * 7 + (2, 3)))), ValueError)
         back = np.from_dlpack(a)
         np.testing.assert_array_equal(back, x)
         self.assertNotEqual(back.ctypes.data, address(a))
@@ -382,8 +337,7 @@ class Out(unittest.TestCase):
             import ml_dtypes
         except ImportError:
             np.testing.assert_array_equal(np.asarray(a), np.float32([1, 2.5, -3]))
-            with self.assertRaisesRegex(ValueError, "without a copy"):
-                a.__array__(copy=False)
+            self.assertRaises(ValueError, a.__array__, copy=False)
             self.assertEqual(a.dtype, "bfloat16")
         else:
             self.assertEqual(np.asarray(a).dtype, ml_dtypes.bfloat16)
@@ -430,7 +384,7 @@ class Held:
         return (1, 0)
 
 
-class Capsules(unittest.TestCase):
+class Capsules(Refusals):
     """What the structures of DLPack hold, byte by byte."""
 
     def test_given(self):
@@ -497,8 +451,7 @@ class Capsules(unittest.TestCase):
             self.assertEqual(lp.asarray(self.given(lambda m: None, np.zeros((0, 3), np.int8))).type, "i8[0, 3]")
             with lp.no_copy():
                 if why:
-                    with self.assertRaisesRegex(ValueError, why):
-                        lp.asarray(self.given(change, x))
+                    self.refused(lambda: lp.asarray(self.given(change, x)), ValueError)
                 else:
                     lp.asarray(self.given(change, x))
 
@@ -512,14 +465,11 @@ class Capsules(unittest.TestCase):
         def on_a_gpu(m):
             m.tensor.device[0] = 2
 
-        for change, error, text in (
-            (on_a_gpu, ValueError, "not in the memory of a CPU"), (of_version, ValueError, "version 2 of DLPack is not known"),
-            (set_tensor(lanes=2), TypeError, "no dtype"), (set_tensor(code=5, bits=64), TypeError, "DLPack's code 5 of 64 bits"),
-            (set_tensor(bits=16, code=0), TypeError, "no dtype"), (set_tensor(rank=9), ValueError, "at most 8 dimensions"),
-            (set_tensor(rank=-1), ValueError, "dimensions"),
+        for change, error in (
+            (on_a_gpu, ValueError), (of_version, ValueError), (set_tensor(lanes=2), TypeError), (set_tensor(code=5, bits=64), TypeError),
+            (set_tensor(bits=16, code=0), TypeError), (set_tensor(rank=9), ValueError), (set_tensor(rank=-1), ValueError),
         ):
-            with self.assertRaisesRegex(error, text):
-                lp.asarray(self.given(change, np.float32([1, 2])))
+            self.refused(lambda: lp.asarray(self.given(change, np.float32([1, 2]))), error)
 
         def bools(m):
             m.tensor.code = 6
@@ -529,8 +479,7 @@ class Capsules(unittest.TestCase):
 
         whole = np.uint8([[1, 0], [1, 2]])
         for change in (bools, columns):
-            with self.assertRaisesRegex(ValueError, "neither 0 nor 1"):
-                lp.asarray(self.given(change, whole))
+            self.refused(lambda: lp.asarray(self.given(change, whole)), ValueError)
             self.assertEqual(lp.asarray(self.given(change, whole % 2)).type, "bool[2, 2]")
 
     def test_memory_that_its_owner_writes_to(self):
@@ -561,7 +510,7 @@ class Capsules(unittest.TestCase):
             self.assertTrue(f(p, x).same_bits(lp.linear(x, w)))
 
 
-class Use(unittest.TestCase):
+class Use(Refusals):
     def test_index(self):
         x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
         a = lp.asarray(x)
@@ -608,13 +557,12 @@ class Use(unittest.TestCase):
         x, y = np.float32([[1, 2], [3, 4]]), np.float32([4, 0.5])
         a = lp.asarray(x)
         for f in (
-            lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p @ q,
-            lambda p, q: q @ p, lambda p, q: p == q, lambda p, q: p < q, lambda p, q: p >= q, lambda p, q: -p,
-            lambda p, q: abs(p), lambda p, q: p + 1, lambda p, q: 1 - p, lambda p, q: 2 * p, lambda p, q: 1 / p,
-            lambda p, q: p.sum(), lambda p, q: p.sum(axis=0), lambda p, q: p.mean(axis=-1, keepdims=True),
-            lambda p, q: p.max(axis=(0, 1)), lambda p, q: p.T, lambda p, q: p.reshape(4), lambda p, q: p.reshape(-1, 1),
-            lambda p, q: p.astype("float64"), lambda p, q: p**2, lambda p, q: p != q, lambda p, q: p.argmax(-1),
-            lambda p, q: 2**p, lambda p, q: p <= q, lambda p, q: p > q, lambda p, q: p.transpose(1, 0), lambda p, q: p.flatten(), lambda p, q: +p,
+            lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p @ q, lambda p, q: q @ p, lambda p, q: p == q,
+            lambda p, q: p < q, lambda p, q: p >= q, lambda p, q: -p, lambda p, q: abs(p), lambda p, q: p + 1, lambda p, q: 1 - p, lambda p, q: 2 * p,
+            lambda p, q: 1 / p, lambda p, q: p.sum(), lambda p, q: p.sum(axis=0), lambda p, q: p.mean(axis=-1, keepdims=True),
+            lambda p, q: p.max(axis=(0, 1)), lambda p, q: p.T, lambda p, q: p.reshape(4), lambda p, q: p.reshape(-1, 1), lambda p, q: p.astype("float64"),
+            lambda p, q: p**2, lambda p, q: p != q, lambda p, q: p.argmax(-1), lambda p, q: 2**p, lambda p, q: p <= q, lambda p, q: p > q,
+            lambda p, q: p.transpose(1, 0), lambda p, q: p.flatten(), lambda p, q: +p,
         ):
             got, want = f(a, lp.asarray(y)), f(x, y)
             np.testing.assert_array_equal(np.asarray(got), want)
@@ -648,8 +596,7 @@ class Use(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(lp.asarray(x) // 0), x // 0)
         np.testing.assert_array_equal(np.asarray(lp.asarray(np.uint8([200, 7])) // 3), [66, 2])
         for bad in (lambda: lp.asarray(a) / b, lambda: lp.asarray(a) / 2, lambda: 1 / lp.asarray(a), lambda: lp.compile(lambda v: v / 2)(a)):
-            with self.assertRaisesRegex(TypeError, "x // y, or lp.divide"):
-                bad()
+            self.refused(bad, TypeError)
         self.assertEqual(lp.divide(a, b).tolist(), [3, -3, -3, 3, -2, 0])
 
     def test_modulo_has_the_sign_of_the_divisor(self):
@@ -701,8 +648,7 @@ class Use(unittest.TestCase):
         self.assertEqual(lp.maximum(a, -large).tolist(), [1, 2, large])
         self.assertEqual((lp.asarray(np.int64([0])) + (2**63 - 1)).tolist(), [2**63 - 1])
         for bad in (lambda: lp.asarray(np.uint8([1])) + 256, lambda: lp.asarray([1]) + 2**31, lambda: a + 2**63, lambda: lp.asarray([1]) + 0.5):
-            with self.assertRaisesRegex(ValueError, "is not a value of"):
-                bad()
+            self.refused(bad, ValueError)
 
     def test_masks(self):
         self.assertEqual([lp.ones(2, bool).tolist(), lp.zeros((1, 2), "bool").tolist(), lp.full(2, True, bool).tolist()], [[True] * 2, [[False] * 2], [True] * 2])
@@ -714,8 +660,7 @@ class Use(unittest.TestCase):
         ):
             for got in (f(lp.asarray(p), lp.asarray(q)), lp.compile(f)(p, q)):
                 np.testing.assert_array_equal(np.asarray(got), f(p, q))
-        with self.assertRaisesRegex(TypeError, "expected bool, got i32"):
-            lp.asarray([1]) ^ 1
+        self.refused(lambda: lp.asarray([1]) ^ 1, TypeError)
         for f, want in ((lambda m: lp.select(m, m, True), [True, True]), (lambda m: lp.select(m, False, m), [False, False])):
             self.assertEqual([f(mask).tolist(), lp.compile(f)(mask).tolist()], [want, want])
 
@@ -724,15 +669,25 @@ class Use(unittest.TestCase):
         for f in (lambda v: (v > 1).sum(), lambda v: (v > 1).sum(axis=0), lambda v: (v > 1).mean(axis=1), lambda v: (v == v).mean()):
             for got in (f(lp.asarray(x)), lp.compile(f)(x)):
                 np.testing.assert_array_equal(np.asarray(got), f(x).astype(got.dtype))
-        self.assertEqual(((lp.asarray(x) > 1).sum().type, lp.mean(x > 1).type), ("i32[]", "f32[]"))
+        self.assertEqual(((lp.asarray(x) > 1).sum().type, lp.mean(x > 1).type), ("i64[]", "f32[]"))
+        for whole in (np.int32([2**31 - 1, 5]), np.int8([127, 127]), np.uint8([255, 255]), np.array([True, True])):
+            wide = whole.astype(np.int64)
+            for f, want in ((lp.sum, wide.sum()), (lp.prod, wide.prod()), (lp.cumulative_sum, wide.cumsum())):
+                for got in (f(lp.asarray(whole)), lp.compile(f)(whole)):
+                    np.testing.assert_array_equal(np.asarray(got), want)
+                    self.assertEqual(got.dtype, np.int64)
+        for dtype, small in (("bf16", 2.0**-9), ("f16", 2.0**-12)):
+            narrow = lp.cast(lp.asarray([1.0, small, -1.0]), dtype)
+            for f in (lambda v: v.sum(), lambda v: lp.cumulative_sum(v)[-1], lambda v: v.reshape(3, 1).sum(axis=(0, 1))):
+                self.assertEqual((f(narrow).type, lp.cast(f(narrow), "f32").item()), (f"{dtype}[]", small))  # rounded once
+            slope = lp.grad(lambda v: lp.cast(lp.cast(v, dtype).sum(), "f32"))(np.ones(3, np.float32))
+            self.assertEqual(slope.tolist(), [1, 1, 1])
         for bad in (lp.mean, lp.variance, lambda v: v.mean(), lambda v: lp.compile(lambda w: w.mean())(v)):
-            with self.assertRaisesRegex(TypeError, "quotient of integers"):
-                bad(lp.asarray([1, 2, 2]))
+            self.refused(lambda: bad(lp.asarray([1, 2, 2])), TypeError)
         empty = np.zeros((0, 3), np.float32)
         for f in (lambda v: v.max(), lambda v: v.min(axis=0), lp.max):
             for call in (lambda: f(lp.asarray(empty)), lambda: lp.compile(f)(empty)):
-                with self.assertRaisesRegex(ValueError, "is empty"):
-                    call()
+                self.refused(call, ValueError)
         self.assertEqual((lp.asarray(empty).max(axis=1).shape, lp.asarray(empty).sum(axis=0).tolist()), ((0,), [0, 0, 0]))
         for f in (lambda v: (v > 0).all(), lambda v: (v > 0).any(), lambda v: v.all(axis=0), lambda v: v.any(axis=0)):
             for v in (x, empty):
@@ -750,17 +705,16 @@ class Use(unittest.TestCase):
                 for got in (lp.std(a, axis, keepdims), a.std(axis, keepdims), lp.compile(lambda v: lp.std(v, axis, keepdims))(x)):
                     np.testing.assert_allclose(np.asarray(got), np.sqrt(want), rtol=1e-5, atol=1e-7)
         self.assertTrue(lp.variance(a, (2, 3))[1, 0].same_bits(lp.variance(a[1, 0])))
+        self.assertEqual((lp.std(np.full(10, 0.1)).item(), lp.grad(lp.std)(np.full(10, 0.1)).tolist()), (0, [0] * 10))
         self.assertTrue(np.std(a).same_bits(a.std()) and np.var(a, axis=0).same_bits(lp.variance(a, 0)))
         for bad in (lambda: a.std(ddof=1), lambda: lp.std(lp.asarray([1, 2]))):
             with self.assertRaises(TypeError):
                 bad()
-        with self.assertRaisesRegex(ValueError, "different axes"):
-            lp.variance(a, (0, -4))
+        self.refused(lambda: lp.variance(a, (0, -4)), ValueError)
         for f in (lambda v: v.squeeze(), lambda v: v.squeeze(1), lambda v: v.squeeze((-3,)), lambda v: np.squeeze(v)):
             self.assertEqual((f(a).shape, np.asarray(f(a)).tobytes()), ((3, 4, 5), x.tobytes()))
         self.assertEqual(lp.compile(lambda v: lp.squeeze(v, 1))(x).shape, (3, 4, 5))
-        with self.assertRaisesRegex(ValueError, "axis 0 of f32.3, 1, 4, 5. has 3 elements, expected 1"):
-            lp.squeeze(a, 0)
+        self.refused(lambda: lp.squeeze(a, 0), ValueError)
         for axis in (0, -1, 2, (0, 2), (-1, 0)):
             self.assertEqual(lp.expand_dims(x, axis).shape, np.expand_dims(x, axis).shape)
         for bad in (5, (0, 0), -6):
@@ -772,23 +726,16 @@ class Use(unittest.TestCase):
                 np.testing.assert_array_equal(np.asarray(f(y, axis=axis)), g(y, axis=axis))
 
     def test_messages_about_dtypes(self):
-        for f in (lambda: -lp.asarray([True]), lambda: lp.cast(lp.ones(1), "bf16") + 1.0, lambda: lp.cast(lp.ones(1), "f16").sum()):
-            with self.assertRaisesRegex(TypeError, "expected f32, f64, i32(, i64, i8 or u8| or i64)$"):
-                f()
-        with self.assertRaisesRegex(TypeError, r"f32\[1\] and f64\[1\]; x.astype\('float32'\) makes an f32 of NumPy's f64$"):
-            lp.ones(1) + lp.ones(1, "f64")
-        with self.assertRaisesRegex(TypeError, "len.. of an array without dimensions"):
-            len(lp.asarray(1.0))
+        for f in (lambda: -lp.asarray([True]), lambda: lp.cast(lp.ones(1), "bf16") + 1.0, lambda: lp.cast(lp.ones(1), "f16").argmax()):
+            self.refused(f, TypeError)
+        self.refused(lambda: lp.ones(1) + lp.ones(1, "f64"), TypeError)
+        self.refused(lambda: len(lp.asarray(1.0)), TypeError)
         for f in (lambda: list(lp.asarray(1.0)), lambda: lp.compile(lambda v: [x for x in v])(1.0)):
-            with self.assertRaisesRegex(TypeError, "(Array|Value) without dimensions cannot be iterated over"):
-                f()
-        with self.assertRaisesRegex(TypeError, "len.. of a Value without dimensions"):
-            lp.compile(len)(1.0)
+            self.refused(f, TypeError)
+        self.refused(lambda: lp.compile(len)(1.0), TypeError)
         for name in ("sum", "mean", "max", "min", "prod", "std", "var", "all", "any", "argmax", "argmin"):
-            with self.assertRaisesRegex(TypeError, "arrays are immutable: there is no out"):
-                getattr(lp.ones(2), name)(out=lp.ones(()))
-        with self.assertRaisesRegex(ValueError, r"expected an array of one element, got f32\[0\]"):
-            lp.ones(0).item()
+            self.refused(lambda: getattr(lp.ones(2), name)(out=lp.ones(())), TypeError)
+        self.refused(lambda: lp.ones(0).item(), ValueError)
 
     def test_options_of_methods(self):
         x = np.float32([[1, 0, 3], [2, 5, 4]])
@@ -833,23 +780,15 @@ class Use(unittest.TestCase):
             for got in (f(lp.asarray(logits), labels), lp.compile(f)(logits, labels)):
                 self.assertEqual(float(got), float(np.float32(f(logits, labels))))
 
-    def test_numbers_of_numpy_beside_parameters(self):
-        net = lp.nn.mlp([4, 2])
-        with self.assertRaisesRegex(TypeError, r"linear 'layers.0': input 1 is f32.2, 4., expected f64, the dtype of input 0; x.astype\('float32'\) makes"):
-            net(net.init(), np.ones(4))
-
     def test_lists_are_no_arrays(self):
         a = lp.asarray([1.0, 2.0])
         for bad in (lambda: a == [1.0, 2.0], lambda: a != (1.0, 2.0), lambda: lp.exp([1.0]), lambda: lp.cross_entropy(lp.ones((2, 2)), [0, 1])):
-            with self.assertRaisesRegex(TypeError, "lp.asarray makes an array of it"):
-                bad()
+            self.refused(bad, TypeError)
         self.assertFalse(None in a or "x" in a or [1.0] in a)
         self.assertIs(a == None, False)
-        with self.assertRaisesRegex(ValueError, "one shape.*lp.matmul"):
-            lp.dot(lp.ones((3, 4)), lp.ones(4))
+        self.refused(lambda: lp.dot(lp.ones((3, 4)), lp.ones(4)), ValueError)
         for random in (lp.normal, lp.uniform, lp.random_bits):
-            with self.assertRaisesRegex(TypeError, "expected a Key, such as lp.Key.0., not int"):
-                random(0, (2,))
+            self.refused(lambda: random(0, (2,)), TypeError)
 
     def test_contains_and_round(self):
         x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
@@ -863,12 +802,8 @@ class Use(unittest.TestCase):
         self.assertEqual(round(lp.asarray([0.4, 2.6])).tolist(), [0.0, 3.0])
         # While code is traced one number is no number of Python's.
         self.assertEqual(lp.compile(lambda a: round(a))(lp.asarray(2.6)).item(), 3.0)
-        with self.assertRaisesRegex(TypeError, "one number"):
-            lp.compile(lambda a: round(a, 2))(lp.asarray(2.6))
-        with self.assertRaisesRegex(TypeError, "one number"):
-            round(x, 2)
-        with self.assertRaisesRegex(TypeError, "traced"):
-            lp.compile(lambda a: 1.0 in a)(x)
+        for call in (lambda: lp.compile(lambda a: round(a, 2))(lp.asarray(2.6)), lambda: round(x, 2), lambda: lp.compile(lambda a: 1.0 in a)(x)):
+            self.refused(call, TypeError)
 
     def test_truth_and_numbers(self):
         self.assertEqual([bool(lp.asarray(x)) for x in (1.0, 0.0, -0.0, [2], [[0]], True, False)], [True, False, False, True, False, True, False])
@@ -880,32 +815,18 @@ class Use(unittest.TestCase):
             lp.ones(2).item()
         self.assertIs((lp.ones(2) == lp.ones(2)).all(), True)
         for use in (hash, lambda x: lp.compile(lambda v: hash(v) or v)(x)):
-            with self.assertRaisesRegex(TypeError, "unhashable"):
-                use(lp.ones(2))
+            self.refused(lambda: use(lp.ones(2)), TypeError)
 
     def test_format_and_index(self):
         self.assertEqual(f"{lp.asarray(2.5):.3f} {lp.asarray(7):4d} {lp.asarray(2.5)}", "2.500    7 f32[] (2.5)")
-        with self.assertRaisesRegex(TypeError, "one number"):
-            f"{lp.ones(2):.3f}"
-        with self.assertRaisesRegex(TypeError, "return it to see its elements"):
-            lp.compile(lambda v: f"{v:.3f}")(1.0)
+        self.refused(lambda: f"{lp.ones(2):.3f}", TypeError)
+        self.refused(lambda: lp.compile(lambda v: f"{v:.3f}")(1.0), TypeError)
         self.assertEqual("abcd"[lp.asarray(2)], "c")
         self.assertEqual(list(range(lp.asarray(np.int64(3)))), [0, 1, 2])
         self.assertEqual(np.arange(5)[lp.asarray(3)], 3)
         for bad in (lp.asarray(2.0), lp.asarray([1]), lp.asarray(True)):
             with self.assertRaises(TypeError):
                 "abcd"[bad]
-
-    def test_hash_is_that_of_numbers(self):
-        self.assertEqual(lp.ones(3).hash, lp.asarray(np.ones(3, np.float32)).hash)
-        self.assertNotEqual(lp.ones(3).hash, lp.zeros(3).hash)
-
-    def test_what_narrow_numbers_look_like(self):
-        for dtype in ("f16", "bf16"):
-            a = lp.cast(lp.asarray([1.5, -0.0, np.inf]), dtype)
-            self.assertEqual(repr(a), f"limpid.Array({dtype}[3] (1.5, -0.0, inf))")
-            self.assertEqual(repr(lp.cast(lp.ones(100), dtype)), f"limpid.Array({dtype}[100] ...)")
-            self.assertEqual([repr(lp.cast(lp.ones(n), dtype)).count("1.0") for n in (64, 65)], [64, 0])
 
     def test_pickled(self):
         for op in (lp.relu, lp.softmax):
@@ -925,8 +846,7 @@ class Use(unittest.TestCase):
                     pickle.dumps(value, protocol)
 
     def test_params(self):
-        with self.assertRaisesRegex(TypeError, "Params: expected a mapping"):
-            lp.Params([1.0])
+        self.refused(lambda: lp.Params([1.0]), TypeError)
         p = lp.Params({"a": {"w": lp.ones(2)}, "b": lp.zeros(3)})
         self.assertEqual(list(p), ["a.w", "b"])
         self.assertEqual(list(p.within("a")), ["w"])
@@ -946,26 +866,19 @@ class Use(unittest.TestCase):
         for got, want in ((8 / twos, 4), (twos / 8, 0.25), (8 - twos, 6), (twos - 8, -6), (-twos, -2), (twos / many, 2)):
             self.assertTrue(got.same_bits({name: lp.full(2, float(want)) for name in many}))
         for other in ({"a.w": lp.ones(2)}, {"a.w": lp.ones(2), "b": lp.ones(3), "c": lp.ones(3)}):
-            with self.assertRaisesRegex(ValueError, "the groups have other names: a.w, b and a.w"):
-                p + other
+            self.refused(lambda: p + other, ValueError)
         again = pickle.loads(pickle.dumps(lp.Params({"k": 1.0})))
         self.assertEqual(list(again), ["k"])
-        with self.assertRaisesRegex(ValueError, "the name 'a.w' comes twice"):
-            lp.Params({"a.w": lp.ones(2), "a": {"w": lp.ones(2)}})
-        with self.assertRaisesRegex(TypeError, "== of groups is ambiguous"):
-            p == p
+        self.refused(lambda: lp.Params({"a.w": lp.ones(2), "a": {"w": lp.ones(2)}}), ValueError)
+        self.refused(lambda: p == p, TypeError)
         changed = p.with_({"c": {"d": 1.0}, "a": {"w": 2.0}})
         self.assertEqual(({name: lp.asarray(value).tolist() for name, value in changed.items()}, list(p)), ({"a.w": 2, "b": [0] * 3, "c.d": 1}, ["a.w", "b"]))
         self.assertEqual((list(p.map(lambda v, w: v - w, p)["b"]), p.get("nothing", 7), len(p), "a.w" in p, "a" in p), ([0.0] * 3, 7, 2, True, False))
         for i, (got, want) in enumerate(((lp.ones(2) - twos, -1), (lp.ones(2) / twos, 0.5), (twos + lp.ones(2), 3), (many * twos, 2))):
             self.assertTrue(got.same_bits({name: lp.full(2, float(want)) for name in many}), i)
         self.assertEqual((repr(lp.Params()), repr(lp.Params({"x": lp.ones(2), 1: 3}))), ("limpid.Params()", "limpid.Params(\n  x: f32[2]\n  1: int\n)"))
-        with self.assertRaisesRegex(KeyError, "there is no 'x' among no names at all"):
-            lp.Params()["x"]
-        with self.assertRaisesRegex(KeyError, "there is no 'z' among a.w, b"):
-            p.only(["b", "z"])
-        with self.assertRaisesRegex(KeyError, "there is no '3' among a.w, b"):
-            p[3]
+        for call in (lambda: lp.Params()["x"], lambda: p.only(["b", "z"]), lambda: p[3]):
+            self.refused(call, KeyError)
         self.assertTrue(sum((twos, many)).same_bits({name: lp.full(2, 3.0) for name in many}))
         self.assertTrue(p.map(lambda a, b, c: a + b - c, 2 * p, p).same_bits(2 * p))
         self.assertEqual(list(lp.Params({"x": lp.Params({"w": 1.0, "b": 2.0}), "y": {}})), ["x.w", "x.b"])

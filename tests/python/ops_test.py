@@ -6,6 +6,7 @@ import unittest
 import numpy as np
 
 import limpid as lp
+from refusals import Refusals
 
 RNG = np.random.default_rng(0)
 
@@ -18,31 +19,16 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-class Options(unittest.TestCase):
+class Options(Refusals):
     def near(self, got, want):
         np.testing.assert_allclose(np.asarray(got), want, rtol=2e-5, atol=2e-6)
 
     def same(self, got, want):
         np.testing.assert_array_equal(np.asarray(got), want)
 
-    def test_axes_of_softmax(self):
-        x = floats(2, 3, 4)
-        for axis in (0, 1, -1):
-            sums = np.exp(x).sum(axis=axis, keepdims=True)
-            self.near(lp.softmax(x, axis), np.exp(x) / sums)
-            self.near(lp.log_softmax(x, axis=axis), x - np.log(sums))
-            self.near(lp.log_sum_exp(x, axis), np.log(sums).squeeze(axis))
-
-    def test_numbers_of_activations(self):
-        x = floats(20)
-        self.near(lp.leaky_relu(x, 0.5), np.where(x > 0, x, 0.5 * x))
-        self.near(lp.elu(x, alpha=2.0), np.where(x > 0, x, 2 * np.expm1(x)))
-        self.near(lp.swish(x, 3.0), x * sigmoid(3 * x))
-        self.same(lp.clamp(x, -0.25, 0.5), x.clip(-0.25, 0.5))
-        self.near(lp.prelu(x, np.float32(0.5)), np.where(x > 0, x, 0.5 * x))
+    def test_gates(self):
         gate, value = floats(3, 4), floats(3, 4)
-        gelu = np.asarray(lp.gelu(gate))
-        for f, gated in ((lp.glu, sigmoid(gate)), (lp.swiglu, gate * sigmoid(gate)), (lp.geglu, gelu)):
+        for f, gated in ((lp.glu, sigmoid(gate)), (lp.swiglu, gate * sigmoid(gate)), (lp.geglu, np.asarray(lp.gelu(gate)))):
             self.near(f(gate, value), gated * value)
             # One array is value and gate beside each other, as PyTorch's glu has it.
             self.near(f(np.concatenate([value, gate], axis=1)), gated * value)
@@ -72,19 +58,15 @@ class Options(unittest.TestCase):
             self.same(lp.reshape(x, shape), x.reshape(shape))
         self.same(lp.reshape(x[:0], (-1, 3)), x[:0])
         for shape in ((-1, 4), (-1, -1), (4, -1), (-1, 0)):
-            with self.assertRaisesRegex(ValueError, r"6 elements of f32\[2, 3\] leave no size for the dimension of -1"):
-                lp.reshape(x, shape)
+            self.refused(lambda: lp.reshape(x, shape), ValueError)
         for shape in ((7,), (-2, 3), (2, 2)):
             with self.assertRaises(ValueError):
                 lp.reshape(x, shape)
-        with self.assertRaisesRegex(ValueError, "0 elements of f32.* leave no size"):
-            lp.reshape(x[:0], (-1, 0))
+        self.refused(lambda: lp.reshape(x[:0], (-1, 0)), ValueError)
         self.same(lp.stack([1.0, 2.5]), [1, 2.5])
-        with self.assertRaisesRegex(ValueError, "stack: expected at least one array"):
-            lp.stack([])
+        self.refused(lambda: lp.stack([]), ValueError)
         for axis in (0, 2, -1):
-            with self.assertRaisesRegex(lp.ShapeError, r"^stack: expected arrays of one shape, got f32\[2\] for f32\[2, 3\]$"):
-                lp.stack([lp.ones((2, 3)), lp.ones(2)], axis)
+            self.refused(lambda: lp.stack([lp.ones((2, 3)), lp.ones(2)], axis), lp.ShapeError)
 
     def test_numbers_alone(self):
         for got, kind, want in (
@@ -113,8 +95,7 @@ class Options(unittest.TestCase):
             for got in (lp.select(mask, beside, number), lp.compile(lambda m, b: lp.select(m, b, number))(mask, beside)):
                 self.assertEqual(got.tolist(), [1, lp.full((), number, dtype).item()])
         for number, dtype in ((1.5, "i32"), (300, "u8"), (-1, "u8"), (128, "i8"), (2**31, "i32"), (2**63, "i64")):
-            with self.assertRaisesRegex(ValueError, "is not a value of"):
-                lp.full(2, number, dtype)
+            self.refused(lambda: lp.full(2, number, dtype), ValueError)
         self.assertEqual([lp.full((), n, d).item() for n, d in ((255, "u8"), (-128, "i8"), (-(2**31), "i32"), (2**63 - 1, "i64"))], [255, -128, -(2**31), 2**63 - 1])
         # NumPy's numbers have all of their digits, too.
         for number, dtype in ((np.int64(2**60 + 1), "i64"), (np.uint64(2**60 + 1), "i64"), (np.True_, "bool"), (np.False_, "bool"), (np.float32(0.1), "f64")):
@@ -129,8 +110,7 @@ class Options(unittest.TestCase):
         ):
             self.assertEqual(lp.ones((), name).type, kind + "[]")
         for name in (None, 5, "int16", object, "x", np.dtype("M8[s]"), [1]):
-            with self.assertRaisesRegex(TypeError, "dtype: expected f32, f64"):
-                lp.ones((), name)
+            self.refused(lambda: lp.ones((), name), TypeError)
 
     def test_elements_that_functions_share(self):
         ids, table = np.int32([[2, 0], [3, -1]]), floats(3, 4)
@@ -143,48 +123,6 @@ class Options(unittest.TestCase):
         self.near(lp.normalize(np.float32([3, -4])), [0.6, -0.8])
         self.same(lp.relu6(np.float32([-1, 5, 7])), [0, 5, 6])
         self.same(lp.hard_tanh(np.float32([-2, 0.5, 7])), [-1, 0.5, 1])
-
-    def test_reductions_of_losses(self):
-        a, b, c, p = floats(4, 3), floats(4, 3), floats(4, 3), RNG.random((4, 3)).astype(np.float32)
-        labels, same = np.int32([0, 2, 1, 1]), np.array([True, False, True, False])
-        for f, usual in (
-            (lambda *r: lp.cross_entropy(a, labels, *r), (0.0, None, None)), (lambda *r: lp.nll_loss(a, labels, *r), (None, None)),
-            (lambda *r: lp.binary_cross_entropy(a, p, *r), (None,)), (lambda *r: lp.multi_label_loss(a, p, *r), (None,)),
-            (lambda *r: lp.kl_divergence(a, p, *r), ()), (lambda *r: lp.hinge_loss(a, np.sign(b), *r), ()), (lambda *r: lp.mse_loss(a, b, *r), ()),
-            (lambda *r: lp.mae_loss(a, b, *r), ()), (lambda *r: lp.huber_loss(a, b, 1.0, *r), ()), (lambda *r: lp.smooth_l1_loss(a, b, 1.0, *r), ()),
-            (lambda *r: lp.info_nce_loss(a, b, 0.1, True, *r), ()), (lambda *r: lp.triplet_margin_loss(a, b, c, 1.0, *r), ()),
-            (lambda *r: lp.cosine_embedding_loss(a, b, same, 0.0, *r), ()),
-        ):
-            each = np.asarray(f("none", *usual))
-            self.assertGreaterEqual(each.size, 4)
-            self.near(f("sum", *usual), each.sum())
-            # Over examples, that of kl_divergence too: of its 4 rows the sum of each is taken.
-            self.near(f("mean", *usual), each.mean())
-            self.same(f(), np.asarray(f("mean", *usual)))
-
-    def test_weights_of_losses(self):
-        x, y, w = floats(4, 3), (RNG.random((4, 3)) < 0.5).astype(np.float32), np.float32([0.5, 2, 3])
-        each = -(w * y * np.log(sigmoid(x)) + (1 - y) * np.log(1 - sigmoid(x)))
-        self.near(lp.binary_cross_entropy(x, y, "none", w), each)
-        self.near(lp.multi_label_loss(x, y, "none", positive_weight=w), each.sum(axis=1))
-        d = np.abs(x - y)
-        self.near(lp.huber_loss(x, y, 0.5, "none"), np.where(d < 0.5, d * d / 2, 0.5 * (d - 0.25)))
-        self.near(lp.smooth_l1_loss(x, y, 0.5, "none"), np.where(d < 0.5, d * d, d - 0.25))
-
-    def test_order(self):
-        x = floats(4, 3)
-        backwards = x[::-1].cumsum(axis=0)[::-1]
-        self.near(lp.cumulative_sum(x, 0), x.cumsum(axis=0))
-        self.near(lp.cumulative_sum(x, 0, exclusive=True), x.cumsum(axis=0) - x)
-        self.near(lp.cumulative_sum(x, 0, reverse=True), backwards)
-        self.near(lp.cumulative_sum(x, 0, True, True), backwards - x)
-        for axis in (0, 1):
-            self.same(lp.argsort(x, axis), x.argsort(axis=axis))
-            self.same(lp.argsort(x, axis, descending=True), (-x).argsort(axis=axis))
-        for largest, order in ((True, (-x).argsort(axis=0)), (False, x.argsort(axis=0))):
-            values, places = lp.top_k(x, 2, axis=0, largest=largest)
-            self.same(places, order[:2])
-            self.same(values, np.take_along_axis(x, order[:2], axis=0))
 
     def test_parts(self):
         x, y = floats(2, 6, 3), floats(2, 6, 3)
@@ -201,19 +139,6 @@ class Options(unittest.TestCase):
         self.same(lp.slice(x, (0, 1, 1), (2, 6, 3), (1, 2, 1)), x[:, 1:6:2, 1:])
         self.same(lp.slice(x, (0, 1, 1), (2, 6, 3)), x[:, 1:, 1:])
 
-    def test_elements_by_number(self):
-        x, rows = floats(2, 4, 3), RNG.integers(0, 4, (2, 5)).astype(np.int32)
-        of_batch = np.stack([x[i][rows[i]] for i in range(2)])
-        self.same(lp.gather(x, rows, batch=1), of_batch)
-        self.same(lp.gather(x, np.int32([[1], [0]])), x[[[1], [0]]])
-        places = RNG.integers(0, 2, (1, 4, 3)).astype(np.int32)
-        self.same(lp.take_along_axis(x, places, axis=0), np.take_along_axis(x, places, axis=0))
-        self.same(lp.flat_index(np.int32([[1, 2], [0, 1], [2, 0]]), (2, 3)), [5, 1, -1])
-        sums = np.zeros((2, 4, 3), np.float32)
-        for i in range(2):
-            np.add.at(sums[i], rows[i], of_batch[i])
-        self.near(lp.scatter_add(rows, of_batch, 4, batch=1), sums)
-
     def test_modes_of_scatter(self):
         x, updates, rows = floats(4, 3), floats(2, 3), np.int32([3, 1])
         given = np.zeros((2, 3), np.int32) + rows[:, None]
@@ -224,8 +149,7 @@ class Options(unittest.TestCase):
             self.same(lp.scatter(x, rows, updates, mode), want)
             self.same(lp.scatter(np.stack([x, x]), np.stack([rows, rows]), np.stack([updates, updates]), mode, batch=1), np.stack([want, want]))
             self.same(lp.scatter_along_axis(x, given, updates, axis=0, mode=mode), want)
-        with self.assertRaisesRegex(ValueError, "expected replace, add, multiply, maximum or minimum, got 'mean'"):
-            lp.scatter(x, rows, updates, "mean")
+        self.refused(lambda: lp.scatter(x, rows, updates, "mean"), ValueError)
 
     def test_modes_of_pad(self):
         x = floats(3, 4)
@@ -244,8 +168,7 @@ class Options(unittest.TestCase):
                     self.same(f(x, axis, keepdims), g(x, axis=axis, keepdims=keepdims))
         self.same(lp.asarray(x).prod(axis=1), x.prod(axis=1))
         for f in (lp.sum, lp.mean, lp.max):
-            with self.assertRaisesRegex(ValueError, "different axes"):
-                f(x, (0, -3))
+            self.refused(lambda: f(x, (0, -3)), ValueError)
 
     def test_products(self):
         # Whole numbers, whose products are exact.
@@ -264,85 +187,44 @@ class Options(unittest.TestCase):
         self.same(lp.matmul(a, v, transpose_a=True, transpose_b=True), a.swapaxes(1, 2) @ v)
         self.same(lp.matmul(whole(2, 3) * 0 + 1, b, transpose_b=True), np.ones((2, 3)) @ b.T)
         for numbers in ((np.float32(2), v), (v, np.float32(2))):
-            with self.assertRaisesRegex(ValueError, "expected two operands of one rank, 2 or more"):
-                lp.matmul(*numbers)
+            self.refused(lambda: lp.matmul(*numbers), ValueError)
 
-    def test_attention(self):
-        q, k, v, mask = floats(2, 3, 4), floats(2, 5, 4), floats(2, 5, 6), RNG.random((3, 5)) < 0.7
-        mask[:, 0] = True
-        seen = np.arange(5) <= np.arange(3)[:, None] + 2
-
-        def attention(scale, hidden):
-            e = np.exp(q @ k.swapaxes(1, 2) * scale) * hidden
-            return e / e.sum(axis=-1, keepdims=True) @ v
-
-        self.near(lp.scaled_dot_product_attention(q, k, v), attention(0.5, 1))
-        self.near(lp.scaled_dot_product_attention(q, k, v, scale=0.25), attention(0.25, 1))
-        self.near(lp.scaled_dot_product_attention(q, k, v, mask), attention(0.5, mask))
-        self.near(lp.scaled_dot_product_attention(q, k, v, causal=True), attention(0.5, seen))
-        self.near(lp.scaled_dot_product_attention(q, k, v, mask, True, 1.0), attention(1.0, mask & seen))
-        columns = k.swapaxes(1, 2).copy()
-        self.near(lp.cached_attention(q, columns, v, np.int32(2), scale=0.25), attention(0.25, seen))
-        cache, rows = floats(4, 6, 5), floats(4, 2, 5)
-        want = cache.copy()
-        want[:, 3:5] = rows
-        self.same(lp.update_rows(cache, rows, np.int32(3), 1), want)
-
-    def test_pairs_of_rotary_embedding(self):
-        x, angles = floats(5, 6), floats(5, 3)
-        cos, sin = np.cos(angles), np.sin(angles)
-        for interleaved, a, b in ((False, slice(0, 3), slice(3, 6)), (True, slice(0, 6, 2), slice(1, 6, 2))):
-            want = x.copy()
-            want[:, a], want[:, b] = x[:, a] * cos - x[:, b] * sin, x[:, a] * sin + x[:, b] * cos
-            self.near(lp.rotary_embedding(x, cos, sin, interleaved), want)
-
-    def test_rate_of_dropout(self):
-        y = np.asarray(lp.dropout(np.ones(10_000, np.float32), lp.Key(1), 0.25))
-        self.assertEqual(set(y.tolist()), {0.0, np.float32(1 / 0.75)})
-        self.assertAlmostEqual((y == 0).mean(), 0.25, delta=0.03)
-
-    def test_notes(self):
+    def test_every_op_refuses_arguments_that_do_not_fit_in_one_line(self):
+        """Too many and unknown ones, a text, and arrays of dtypes and ranks that it may not take."""
         for name in lp.all_ops():
-            doc = getattr(lp, name).__doc__ if hasattr(lp, name) else ""
-            self.assertNotRegex(doc, r"(?m)^(Accuracy in f32|No gradient|Source): *\.?$", name)
-        self.assertIn("No gradient: an index is an integer", lp.argmax.__doc__)
+            f, arrays = getattr(lp, name), lp._core.op_kinds[name].count("V")
+            for given, named in (([lp.ones(2)] * 40, {}), ([], {"no_such_argument": 1}), (["text"], {})):
+                with self.assertRaises(TypeError) as caught:
+                    f(*given, **named)
+                self.assertRegex(str(caught.exception), r"\A[^\n]+\Z" if given == ["text"] else rf"\A{name}\(\)[^\n]+\Z")
+            for shape in ((), (2, 2)):
+                for dtype in ("bool", "i8", "f16", "bf16", "i32"):
+                    try:
+                        f(*[lp.ones(shape, dtype)] * arrays)
+                    except (TypeError, ValueError, NotImplementedError) as error:
+                        self.assertRegex(str(error), r"\A\w+(\(\))?:? [^\n]+\Z", name)
 
     def test_arguments(self):
         x = floats(2, 3)
-        for bad, text in (
-            (lambda: lp.softmax(x, 0, axis=1), r"softmax\(\): the argument 'axis' comes twice"),
-            (lambda: lp.softmax(axis=1), r"softmax\(\): the argument 'x' is missing; it is softmax\(x, axis=-1\)"),
-            (lambda: lp.softmax(x, axes=1), r"softmax\(\) has no argument 'axes'"),
-            (lambda: lp.softmax(x, 1.0), "float"),
-            (lambda: lp.compile(lambda v: lp.softmax(v, v))(x), "softmax: a size or an axis is an integer that is known while code is traced, not a Value"),
-            (lambda: lp.softmax(x, 0, 1), r"softmax\(\): expected at most 2 arguments, got 3; it is softmax\(x, axis=-1\)"),
-            (lambda: lp.mse_loss(x, x, 1), "mse_loss: expected a str, not int"),
-            (lambda: lp.ones("ab"), "ones: expected a tuple of integers, not str"),
-            (lambda: lp.ones(2.0), "ones: expected a tuple of integers, not float"),
-            (lambda: lp.ones((2, 1.5)), "float"),
-            (lambda: lp.call("softmax", x, axis=1, axes=1), "op 'softmax' has no attribute 'axes'"),
-            (lambda: lp.concatenate(x), "expected a list or tuple of arrays, not .*ndarray"),
-            (lambda: lp.call("cumulative_sum", x, axis="x", exclusive=False, reverse=False), "^cumulative_sum: axis: expected int, got 'x'$"),
-            (lambda: lp.call("cumulative_sum", x, axis=0, exclusive="no", reverse=False), "^cumulative_sum: exclusive: expected bool, got 'no'$"),
-            (lambda: lp.call("slice", x, starts=["a"], limits=[1], strides=[1]), r"^slice: starts: expected int or sequence of int, got \['a'\]$"),
+        for bad in (
+            lambda: lp.softmax(x, 0, axis=1), lambda: lp.softmax(axis=1), lambda: lp.softmax(x, axes=1), lambda: lp.softmax(x, 1.0),
+            lambda: lp.compile(lambda v: lp.softmax(v, v))(x), lambda: lp.softmax(x, 0, 1), lambda: lp.mse_loss(x, x, 1), lambda: lp.ones("ab"),
+            lambda: lp.ones(2.0), lambda: lp.ones((2, 1.5)), lambda: lp.call("softmax", x, axis=1, axes=1), lambda: lp.concatenate(x),
+            lambda: lp.call("cumulative_sum", x, axis="x", exclusive=False, reverse=False),
+            lambda: lp.call("cumulative_sum", x, axis=0, exclusive="no", reverse=False), lambda: lp.call("slice", x, starts=["a"], limits=[1], strides=[1]),
         ):
-            with self.assertRaisesRegex(TypeError, text):
-                bad()
-        for call, name in ((lambda: lp.relu(None), "relu"), (lambda: lp.add(1.0, None), "add"), (lambda: lp.linear(x, None), "linear")):
-            with self.assertRaisesRegex(TypeError, f"^{name}: expected an array, a number or a Key, not NoneType"):
-                call()
+            self.refused(bad, TypeError)
+        for call in (lambda: lp.relu(None), lambda: lp.add(1.0, None), lambda: lp.linear(x, None)):
+            self.refused(call, TypeError)
         for large in (lambda: lp.softmax(x, 2**70), lambda: lp.ones(2**70), lambda: lp.ones((1, -(2**70)))):
             with self.assertRaises(OverflowError):
                 large()
-        with self.assertRaisesRegex(ValueError, "truth value"):
-            lp.sum(x, keepdims=np.array([True, False]))
+        self.refused(lambda: lp.sum(x, keepdims=np.array([True, False])), ValueError)
         # A name that was put together is another object than the one of the signature.
         self.near(lp.softmax(x, **{"".join(("ax", "is")): 0}), lp.softmax(x, 0))
-        with self.assertRaisesRegex(KeyError, "call: there is no op 'no_op'"):
-            lp.call("no_op", x)
+        self.refused(lambda: lp.call("no_op", x), KeyError)
         for bad in (lambda: lp.mse_loss(x, x, "average"), lambda: lp.pad(x, (0, 0), (0, 0), mode="zeros")):
-            with self.assertRaisesRegex(ValueError, "expected .*, got '(average|zeros)'"):
-                bad()
+            self.refused(bad, ValueError)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import limpid as lp
@@ -46,12 +45,6 @@ class Package(unittest.TestCase):
             own = {name for name, x in vars(module).items() if name[0] != "_" and (inspect.isclass(x) or inspect.isfunction(x)) and x.__module__ == module.__name__}
             self.assertEqual(own - set(module.__all__), set(), module.__name__)
             self.assertEqual([name for name in module.__all__ if not hasattr(module, name)], [], module.__name__)
-
-    def test_stubs_are_those_of_the_table(self):
-        with tempfile.TemporaryDirectory() as folder:
-            made = pathlib.Path(folder) / "_ops.pyi"
-            subprocess.run([sys.executable, "-B", SOURCE / "python/tools/make_stubs.py", made], check=True)
-            self.assertEqual(made.read_text(), (BUILT / "_ops.pyi").read_text(), "python/tools/make_stubs.py writes it")
 
     def test_the_stub_of_the_core_names_what_there_is(self):
         text = (BUILT / "_core.pyi").read_text()
@@ -140,8 +133,8 @@ class Package(unittest.TestCase):
             (lambda: lp.Key(-1), "got -1"),
             (lambda: lp.Key(bits=None), "got bits=None"),
             (lambda: lp.Key(0).fold_in("x"), r"fold_in\(\): expected \(self: Key, data: int\), got Key, 'x'"),
-            (lambda: lp.nn.Linear(2.5, 3).init(), "got 2.5, 3, True, Init"),
-            (lambda: lp.nn.Linear("x" * 100, 3).init(), "got str, 3"),
+            (lambda: lp.nn.Linear(2.5, 3).init(), "Linear: in_features: expected int, got 2.5"),
+            (lambda: lp.nn.Linear("x" * 100, 3).init(), "Linear: in_features: expected int, got str"),
             (lambda: lp.compile(net, threads="two"), "'two'"),
             (lambda: lp.data.batches(data, "a"), "got Dataset, 'a'"),
             (lambda: setattr(lp.Model(net.function(), net.init()), "threads", "a"), "got Model, 'a'"),

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "limpid/core/json.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/inspect/op_example.h"
-#include "limpid/inspect/promise.h"
 #include "limpid/limpid.h"
 
 namespace limpid {

@@ -14,9 +14,10 @@ import numpy as np
 
 import limpid as lp
 import limpid.torch as lt
+from refusals import Refusals
 
 
-class Torch(unittest.TestCase):
+class Torch(Refusals):
     def setUp(self):
         torch.manual_seed(0)
 
@@ -30,10 +31,8 @@ class Torch(unittest.TestCase):
         for dtype in (torch.float64, torch.int32, torch.int64, torch.int8, torch.uint8, torch.float16, torch.bool):
             np.testing.assert_array_equal(np.asarray(lp.asarray(t.to(dtype))), t.to(dtype).numpy())
 
-        with self.assertRaisesRegex(RuntimeError, "detach"):
-            lp.asarray(torch.ones(2, requires_grad=True))
-        with self.assertRaisesRegex(TypeError, "dtype"):
-            lp.asarray(torch.ones(2, dtype=torch.complex64))
+        self.refused(lambda: lp.asarray(torch.ones(2, requires_grad=True)), RuntimeError)
+        self.refused(lambda: lp.asarray(torch.ones(2, dtype=torch.complex64)), TypeError)
 
     def test_arrays_go_out_as_copies_that_may_be_written(self):
         a = lp.ones((2, 3))
@@ -90,12 +89,9 @@ class Torch(unittest.TestCase):
         x.grad = None
         y, place = lt.torch_function(lambda x: (x * x, lp.argmax(x)))(x)
         for result in ([1.0], {"y": 1.0}):
-            with self.assertRaisesRegex(TypeError, "tuple of arrays"):
-                lt.torch_function(lambda x: result)(x)
-        with self.assertRaisesRegex(ValueError, "threads: expected 1 to 1024, not 0"):
-            lt.torch_function(lambda x: x, threads=0)
-        with self.assertRaisesRegex(TypeError, "expected tensors, not float"):
-            lt.torch_function(lambda x: x)(2.0)
+            self.refused(lambda: lt.torch_function(lambda x: result)(x), TypeError)
+        self.refused(lambda: lt.torch_function(lambda x: x, threads=0), ValueError)
+        self.refused(lambda: lt.torch_function(lambda x: x)(2.0), TypeError)
         self.assertFalse(place.requires_grad)
         y.sum().backward()
         self.assertEqual(x.grad.tolist(), [2.0] * 3)
@@ -127,14 +123,10 @@ class Torch(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(model(x1=a, x0=b)), Weighted()(b, a).numpy())
 
     def test_modules(self):
-        with self.assertRaisesRegex(TypeError, "torch.nn.Module, got int"):
-            lt.from_torch(3, torch.ones(1))
-        with self.assertRaisesRegex(TypeError, "expected tensors as examples, got ndarray"):
-            lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32))
-        with self.assertRaisesRegex(lp.UnsupportedError, r"^onnx 'Conv1d': operators .* Conv \("):
-            lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1))
-        with self.assertRaisesRegex(TypeError, "an example of the input is missing"):
-            lt.from_torch(torch.nn.Linear(1, 1))
+        self.refused(lambda: lt.from_torch(3, torch.ones(1)), TypeError)
+        self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32)), TypeError)
+        self.refused(lambda: lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
+        self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1)), TypeError)
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
         want = module(x).detach().numpy()

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["LIMPID_SOURCE"])
-BUILT = pathlib.Path(os.environ["PYTHONPATH"]).parent
+BUILT = pathlib.Path(os.environ["PYTHONPATH"].split(os.pathsep)[0]).parent
 
 if importlib.util.find_spec("pip") is None:
     print("skipped: pip (python3-pip) is missing")

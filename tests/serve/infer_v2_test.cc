@@ -20,12 +20,12 @@
 #include "limpid/core/half.h"
 #include "limpid/core/json.h"
 #include "limpid/function/builder.h"
-#include "limpid/inspect/promise.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/serve/check_answer.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/receipt.h"
-#include "limpid/serve/write_again.h"
+#include "limpid/serve/replay.h"
 
 namespace limpid::serve {
 namespace {
@@ -269,7 +269,7 @@ TEST(CheckAnswer, HasTheRowsAndAnyNan) {
 }
 
 TEST(CheckText, NamesWhatAnAnswerLacks) {
-  const Rewritten again{
+  const Replayed again{
       .answer = Json::parse(R"({"choices":[{"text":"a"},{"text":"b","index":1}]})"), .receipt = {}};
   const auto said = [&](const char* choices) {
     try {
@@ -284,9 +284,9 @@ TEST(CheckText, NamesWhatAnAnswerLacks) {
             "no: index of text 1 is 1 here, the answer has none");
   EXPECT_EQ(said(R"([{"text":"a"},{"text":"c","index":1}])"),
             "no: text of text 1 is \"b\" here, the answer has \"c\"");
-  EXPECT_TRUE(asks_for_text(Json::parse(R"({"model":"m"})")));
+  EXPECT_TRUE(is_completion_request(Json::parse(R"({"model":"m"})")));
   for (const char* other : {R"({"inputs":[],"model":"m"})", "{}", "[]", "1"})
-    EXPECT_FALSE(asks_for_text(Json::parse(other))) << other;
+    EXPECT_FALSE(is_completion_request(Json::parse(other))) << other;
 }
 
 TEST(InferV2, ARefusalSaysWhatWasExpectedAndWhere) {

@@ -51,13 +51,13 @@ class Limits(served.ServeTest):
 
         # Four bytes of answer for each row; about 20 as JSON, which no socket buffers.
         server = self.serve(self.model, "--max-answers", 4_000_000, "--max-answer", 5_000_000, "--slack", "2")
-        self.refused(server.post(INFER, *asking(1_000_001)), 413, "4000000 bytes")
+        self.refused(server.post(INFER, *asking(1_000_001)), 413)
         with server.connect() as connection:
             connection.sendall(served.request_bytes("POST", INFER, *asking(900_000, binary_output=False)))
             while " 3600000" not in self.metric(server, "limpid_answer_bytes"):
                 time.sleep(0.01)
             answer = server.post(INFER, *asking(110_000))
-            self.refused(answer, 503, "answers")
+            self.refused(answer, 503)
             self.assertEqual(answer.headers["retry-after"], "1")
             self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
         while " 0" not in self.metric(server, "limpid_answer_bytes"):
@@ -69,17 +69,6 @@ class Limits(served.ServeTest):
 
     def metric(self, server, name):
         return next(line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name))
-
-    def test_rows_and_answers(self):
-        server = self.serve(self.model, "--max-rows", "10", "--max-answer", "20")
-        self.refused(server.post(INFER, served.infer_json(ROW * 11)), 413, "10 rows")
-        self.refused(server.post(INFER, served.infer_json(ROW * 6)), 413, "20 bytes")
-        self.assertEqual(server.post(INFER, served.infer_json(ROW * 5)).status, 200)
-
-    def test_url_and_header(self):
-        server = self.serve(self.model, "--max-url", "100", "--max-header", "400")
-        self.refused(server.get("/" + "a" * 200), 414)
-        self.refused(server.get("/health", [("X", "a" * 400)]), 431)
 
     def test_connections(self):
         server = self.serve(self.model, "--max-connections", "3")
@@ -119,14 +108,6 @@ class Limits(served.ServeTest):
             self.assertEqual(served.exchange(one, "GET", "/health").status, 200)
             self.assertIn(b"503 Service Unavailable", self.end_of(other))
 
-    def test_a_slow_header_is_cut_off(self):
-        server = self.serve(self.model, "--header-time", "0.3")
-        with server.connect() as connection:
-            connection.sendall(b"GET /health HTTP/1.1\r\nHost: h\r\n")
-            answer = self.end_of(connection)
-            self.assertTrue(answer.startswith(b"HTTP/1.1 408 "))
-            self.assertIn(b"the header arrives too slowly", answer)
-
     def test_a_dripping_header_is_cut_off(self):
         server = self.serve(self.model, "--header-time", "0.5")
         with server.connect() as connection:
@@ -138,14 +119,6 @@ class Limits(served.ServeTest):
                 self.fail("it may go on for ever")
             except (BrokenPipeError, ConnectionResetError):
                 pass
-
-    def test_a_slow_body_is_cut_off(self):
-        server = self.serve(self.model, "--slack", "0.3")
-        with server.connect() as connection:
-            connection.sendall(served.request_bytes("POST", INFER, b" " * 1000)[:-10])
-            answer = self.end_of(connection)
-            self.assertTrue(answer.startswith(b"HTTP/1.1 408 "))
-            self.assertIn(b"the body arrives too slowly", answer)
 
     def test_a_dripping_body_is_cut_off(self):
         server = self.serve(self.model, "--slack", "0.5")
@@ -182,18 +155,6 @@ class Limits(served.ServeTest):
             self.assertEqual(self.end_of(connection), b"")
         self.assertGreater(time.monotonic() - begin, 1.4)  # no sooner
 
-    def test_integers_have_these_bounds(self):
-        most = 2**40
-        for option, low, high in (
-                ("port", 0, 65535), ("max-batch", 1, 65536), ("max-delay", 0, 10_000_000), ("workers", 1, 256),
-                ("max-texts", 1, 1024), ("cache-memory", 1, most), ("max-url", 64, 2**20), ("max-header", 256, 2**20),
-                ("max-body", 0, most), ("max-bodies", 0, most), ("max-answers", 1, most), ("max-answer", 1, most),
-                ("max-rows", 1, 2**30), ("max-tokens", 1, 2**30), ("max-completions", 1, 2**16), ("max-connections", 1, 2**20),
-                ("max-queue", 1, 2**20), ("min-rate", 1, 2**30), ("max-stream", 1, most)):
-            for number in (low - 1, high + 1):
-                self.assertIn(f"--{option}: expected an integer from {low} to {high}, got '{number}'",
-                              self.error(2, "serve", self.folder / "none", f"--{option}={number}"))
-
     def test_the_longest_times_are_no_shorter(self):
         """Some that are set in nanoseconds from now would overflow."""
         longest = "1e9"
@@ -204,8 +165,28 @@ class Limits(served.ServeTest):
                 body = json.dumps(served.infer_json(ROW)).encode()
                 self.assertEqual(served.exchange(connection, "POST", INFER, body).status, 200)
         self.assertEqual(server.stop(), 0)
-        for time_ in ("1e10", "0", "1e-9", "inf", "nan", "-1"):
-            self.assertIn("expected a number from 0.001 to", self.error(2, "serve", self.model, "--deadline", time_))
+        self.refuses(2, *(("serve", self.model, "--deadline", wrong) for wrong in ("1e10", "0", "1e-9", "inf", "nan", "-1")))
+
+    def test_bounds(self):
+        """Each option has its own, beyond which it is refused before the model is read."""
+        most = 2**40
+        for option, high in (("port", 65535), ("max-batch", 65536), ("max-delay", 10_000_000), ("workers", 256), ("max-texts", 1024),
+                             ("cache-memory", most), ("max-url", 2**20), ("max-header", 2**20), ("max-body", most), ("max-bodies", most),
+                             ("max-answers", most), ("max-answer", most), ("max-rows", 2**30), ("max-tokens", 2**30), ("max-completions", 2**16),
+                             ("max-connections", 2**20), ("max-queue", 2**20), ("min-rate", 2**30), ("max-stream", most)):
+            self.refuses(2, f"serve none --{option}={high + 1}; serve none --{option}=-1")
+        self.refuses(1, "serve a=net.safetensors a=net.safetensors; serve none.safetensors; serve net.safetensors --bind here", *(
+            ("serve", f"a@{version}=net.safetensors") for version in ("0", "-1", "x", "1x", "", "9" * 30)), *(
+            ("serve", "net.safetensors", "--port", "0", "--allow-origin", text) for text in (
+                "example.org", "http://a/", "http://a/b", "http://", "http://a b", "")))
+
+    def test_urls_headers_rows_and_answers(self):
+        server = self.serve(self.model, "--max-url", "100", "--max-header", "400", "--max-rows", "10", "--max-answer", "20")
+        self.refused(server.get("/" + "a" * 200), 414)
+        self.refused(server.get("/health", [("X", "a" * 400)]), 431)
+        self.refused(server.post(INFER, served.infer_json(ROW * 11)), 413)
+        self.refused(server.post(INFER, served.infer_json(ROW * 6)), 413)
+        self.assertEqual(server.post(INFER, served.infer_json(ROW * 5)).status, 200)
 
     def test_requests_that_come_together_need_no_deeper_a_stack(self):
         """Each is answered after the one before it, not within it."""
@@ -257,7 +238,7 @@ class Waiting(served.ServeTest):
             while "limpid_queue_length 1" not in server.get("/metrics").body.decode():
                 time.sleep(0.01)
             answer = server.post(INFER, served.infer_json(ROW))
-            self.refused(answer, 503, "queue is full")
+            self.refused(answer, 503)
             self.assertEqual(answer.headers["retry-after"], "1")
             self.assertIn('limpid_requests_total{model="net",code="503"} 1\n', server.get("/metrics").body.decode())
 
@@ -304,9 +285,8 @@ class Token(served.ServeTest):
         path = self.folder / "token"
         for text in ("1234567\n", ""):
             path.write_text(text)
-            self.assertIn("8 to 4096", self.error(1, "serve", self.model, "--token-file", path))
-        for unreadable in (self.folder / "none", self.folder):
-            self.assertIn("cannot be read", self.error(1, "serve", self.model, "--token-file", unreadable))
+            self.refuses(1, ("serve", self.model, "--token-file", path))
+        self.refuses(1, "serve net.safetensors --token-file none", ("serve", self.model, "--token-file", self.folder))
 
 
 class Log(served.ServeTest):
@@ -348,7 +328,7 @@ class Log(served.ServeTest):
         for action in ("unload", "load"):
             self.assertEqual(server.post(f"/v2/repository/models/net/{action}", b"").status, 200)
         self.model.unlink()  # the client is not told where it was
-        self.refused(server.post("/v2/repository/models/net/load", b""), 400, "the log says more")
+        self.refused(server.post("/v2/repository/models/net/load", b""), 400)
         self.assertEqual(server.stop(), 0)
         events = [line for line in map(json.loads, path.read_text().splitlines()) if "event" in line]
         *done, (event, message) = [(line["event"], line["message"]) for line in events[:-1]]
@@ -401,10 +381,10 @@ class Origins(served.ServeTest):
         answer = server.get("/v2", [self.PAGE])
         self.assertEqual(answer.status, 200)
         self.assertNotIn("access-control-allow-origin", answer.headers)
-        self.refused(server.request("OPTIONS", INFER, b"", self.PREFLIGHT), 403, "origin")
-        self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403, "origin")
-        self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403, "origin")
-        self.refused(server.post(INFER, served.infer_json(ROW), [("Origin", "https://evil.example")]), 403, "origin")
+        self.refused(server.request("OPTIONS", INFER, b"", self.PREFLIGHT), 403)
+        self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403)
+        self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403)
+        self.refused(server.post(INFER, served.infer_json(ROW), [("Origin", "https://evil.example")]), 403)
         own = [("Origin", "https://test")]  # the Host of these requests
         self.assertEqual(server.post(INFER, served.infer_json(ROW), own).status, 200)
 
@@ -439,17 +419,8 @@ class Origins(served.ServeTest):
         self.assertEqual(answer.headers["vary"], "Origin")  # caches keep it for this origin alone
         answer = server.post(INFER, served.infer_json(ROW), [self.PAGE])  # a page may read why it was refused
         self.assertEqual((answer.status, answer.headers["access-control-allow-origin"]), (401, self.PAGE[1]))
-        self.refused(server.post(INFER, b"", [("Origin", "http://localhost:30001")]), 403, "origin")
+        self.refused(server.post(INFER, b"", [("Origin", "http://localhost:30001")]), 403)
         self.refused(server.request("OPTIONS", INFER, b"", [("Origin", "http://localhost:3000")]), 401)
-
-    def test_all(self):
-        server = self.serve(self.model, "--allow-origin", "*")
-        answer = server.get("/v2", [("Origin", "https://anyone.example")])
-        self.assertEqual(answer.headers["access-control-allow-origin"], "https://anyone.example")
-
-    def test_what_is_no_origin(self):
-        for text in ("example.org", "http://a/", "http://a/b", "http://", "http://a b", ""):
-            self.error(1, "serve", self.model, "--port", "0", "--allow-origin", text)
 
 
 class Metrics(served.ServeTest):

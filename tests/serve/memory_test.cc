@@ -58,18 +58,18 @@ class Whole {
   AccessLog log_{"/dev/null"};
   ThreadPool pool_{{.threads = 2}};
   Batcher batcher_;
-  Completer completer_{{}};
+  Scheduler scheduler_{{}};
   Models models_{
       {.open = [](const std::string& path) { return path == "net" ? network() : transformer(); },
        .pool = &pool_,
        .max_texts = 2},
       batcher_,
-      completer_,
+      scheduler_,
       metrics_};
   Router router_{{.limits = limits_,
                   .models = models_,
                   .batcher = batcher_,
-                  .completer = completer_,
+                  .scheduler = scheduler_,
                   .metrics = metrics_,
                   .log = log_,
                   .version = "0"}};
@@ -212,8 +212,8 @@ TEST(Memory, OneAllocationThatFailsCostsOneLookAtAFolder) {
   Metrics metrics;
   AccessLog log("");
   Batcher batcher({});
-  Completer completer({});
-  Models models({.open = [](const std::string&) { return network(); }}, batcher, completer,
+  Scheduler scheduler({});
+  Models models({.open = [](const std::string&) { return network(); }}, batcher, scheduler,
                 metrics);
   const ModelFolder watched(folder.path(), models, log);
   for (std::int64_t n = 1; n <= 3; ++n) {
@@ -236,7 +236,7 @@ TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {
   Metrics metrics;
   AccessLog log("");
   Batcher batcher({});
-  Completer completer({});
+  Scheduler scheduler({});
   std::atomic<int> tries{0}, tries_of_changed{0};
   const auto open_changed = [&](const std::string& path) {
     if (++tries_of_changed == 3) return network();
@@ -251,7 +251,7 @@ TEST(Memory, AModelOfAFolderThatFoundNoneIsReadAgain) {
                        if (tries == 2) throw Error(ErrorCode::kNoMemory, "tensor: 1 byte");
                        return network();
                      }},
-                batcher, completer, metrics);
+                batcher, scheduler, metrics);
   const ModelFolder watched(folder, models, log), moved(other, models, log);
   // A folder that is away for some looks keeps its models.
   std::filesystem::rename(other, temporary / "away");

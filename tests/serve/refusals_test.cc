@@ -165,21 +165,21 @@ TEST(Router, WhoComesBehindTooManyLoadsOrTracesIsToldToComeAgain) {
   Metrics metrics;
   AccessLog log("");
   Batcher batcher({});
-  Completer completer({});
+  Scheduler scheduler({});
   const nn::Mlp net = nn::mlp({2, 3}, relu);
   Models models({.open =
                      [&](const std::string&) {
                        return Model{net.function(), net.init(Key(1)), ""};
                      },
                  .keep_sources = true},
-                batcher, completer, metrics);
+                batcher, scheduler, metrics);
   models.load(models.add("net=net").name);
   std::promise<void> open;
   const std::shared_future<void> opened = open.get_future().share();
   Router router({.limits = limits,
                  .models = models,
                  .batcher = batcher,
-                 .completer = completer,
+                 .scheduler = scheduler,
                  .metrics = metrics,
                  .log = log,
                  .version = "0",
@@ -211,7 +211,7 @@ TEST(Router, WhoComesBehindTooManyLoadsOrTracesIsToldToComeAgain) {
 TEST(Models, WithMoreTokensThanLogitsWriteNoTexts) {
   Metrics metrics;
   Batcher batcher({});
-  Completer completer({});
+  Scheduler scheduler({});
   const auto writes = [&](std::int64_t vocabulary) {
     const nn::Gpt net{.vocabulary = vocabulary, .context = 8, .layers = 1, .width = 4, .heads = 1};
     std::string config = net.config();
@@ -221,7 +221,7 @@ TEST(Models, WithMoreTokensThanLogitsWriteNoTexts) {
                        [&](const std::string&) {
                          return Model{net.function(), net.init(Key(1)), config};
                        }},
-                  batcher, completer, metrics);
+                  batcher, scheduler, metrics);
     models.load(models.add("gpt=gpt").name);
     return models.find("gpt")->language != nullptr;
   };

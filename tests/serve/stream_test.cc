@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "limpid/core/error.h"
+#include "limpid/serve/deferred_posts.h"
 #include "limpid/serve/event_stream.h"
 #include "limpid/serve/server.h"
-#include "limpid/serve/together.h"
 
 namespace limpid::serve {
 namespace {
@@ -386,7 +386,7 @@ TEST(Stream, ALargeStepIsNotWhatAClientDoesNotRead) {
       [&](const Request&, std::shared_ptr<Answer> answer) {
         thread = std::thread([&, to = std::move(answer)] {
           for (int step = 0; step < 2; ++step) {
-            const Together together;
+            const DeferredPosts deferred;
             if (step == 0) to->begin({.content_type = "text/plain"});
             for (int part = 0; part < 5; ++part)
               EXPECT_TRUE(to->part(std::string(limits.stream / 2, 'x'))) << step << part;

@@ -4,10 +4,10 @@
   include_check.py <root of the project>
 
 * A folder of limpid/ includes itself and the folders before it in LIMPID_FOLDERS of
-  limpid/CMakeLists.txt; limpid/limpid.h includes any.
+  limpid/CMakeLists.txt; limpid/limpid.h includes any. Likewise the folders of limpid/train and LIMPID_TRAIN_FOLDERS.
 * limpid/ includes nothing from apps/, tests/ and bench/, and names its own headers from the root.
 * Only limpid/kernels includes Highway.
-* Only limpid/core/json.cc includes nlohmann-json and only apps/limpid/cli.cc CLI11, whose headers cost
+* Only limpid/core/json.cc includes nlohmann-json and only apps/limpid/support/cli.cc CLI11, whose headers cost
   seconds in each source.
 * Only limpid/serve includes Boost and simdjson, which the library does without.
 * What a user of the library includes, directly or not, includes no third-party header.
@@ -29,13 +29,16 @@ def includes(path):
 
 
 def folders(root):
+    """Of limpid/, and of each folder there whose own folders have an order: by its path, in order."""
     text = (root / "limpid/CMakeLists.txt").read_text()
-    return re.search(r"set\(LIMPID_FOLDERS\s+([^)]*)\)", text).group(1).split()
+    found = re.findall(r"set\(LIMPID_(?:([A-Z]+)_)?FOLDERS\s+([^)]*)\)", text)
+    return {f"limpid/{name.lower()}".rstrip("/"): order.split() for name, order in found}
 
 
 def check(root):
     """The violations, one line each."""
-    order = folders(root)
+    orders = folders(root)
+    order = orders["limpid"]
     sources = sorted(p for p in (root / "limpid").rglob("*") if p.suffix in (".cc", ".h"))
     found = []
 
@@ -48,6 +51,9 @@ def check(root):
         folder = parts[1] if len(parts) > 2 else None  # None: limpid/limpid.h
         if folder is not None and folder not in order:
             report(path, 1, f"limpid/{folder} is not in LIMPID_FOLDERS")
+            continue
+        if folder is not None and parts[2] not in orders.get(f"limpid/{folder}", parts):
+            report(path, 1, f"limpid/{folder}/{parts[2]} is not in LIMPID_{folder.upper()}_FOLDERS")
             continue
         if path.suffix == ".h" and folder != "kernels" and "detail" not in parts:
             public.add(path)
@@ -68,12 +74,15 @@ def check(root):
             elif name.startswith(("boost/", "simdjson.h")) and folder != "serve":
                 report(path, line, f"{name}: only limpid/serve includes it")
             elif name.startswith("limpid/") and folder is not None:
-                other = name.split("/")[1]
-                if other not in order or order.index(other) > order.index(folder):
-                    report(path, line, f"{name}: limpid/{folder} comes before it")
+                for within, inner in orders.items():
+                    both = ["/".join(parts), name]
+                    if all(p.startswith(f"{within}/") for p in both):
+                        ours, theirs = (p.removeprefix(f"{within}/").split("/")[0] for p in both)
+                        if theirs not in inner or inner.index(theirs) > inner.index(ours):
+                            report(path, line, f"{name}: {within}/{ours} comes before it")
 
     # In a header of limpid/ these are reported below.
-    expensive = {"nlohmann/": "limpid/core/json.cc", "CLI/": "apps/limpid/cli.cc"}
+    expensive = {"nlohmann/": "limpid/core/json.cc", "CLI/": "apps/limpid/support/cli.cc"}
     for path in sorted(p for folder in ("limpid", "apps") for p in (root / folder).rglob("*.*")):
         for line, name in includes(path) if path.suffix in (".cc", ".h") else ():
             for prefix, source in expensive.items():

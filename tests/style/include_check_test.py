@@ -9,7 +9,7 @@ sys.dont_write_bytecode = True
 import include_check  # noqa: E402
 
 CLEAN = {
-    "limpid/CMakeLists.txt": "set(LIMPID_FOLDERS core kernels function)\n",
+    "limpid/CMakeLists.txt": "set(LIMPID_FOLDERS core kernels function train)\nset(LIMPID_TRAIN_FOLDERS loop run)\n",
     "limpid/limpid.h": '// All.\n#pragma once\n#include "limpid/function/f.h"\n',
     "limpid/core/c.h": "// C.\n#pragma once\n#include <vector>\n",
     "limpid/core/c.cc": '// C.\n#include "limpid/core/c.h"\n#include <fmt/format.h>\n',
@@ -19,8 +19,10 @@ CLEAN = {
     "limpid/function/f.h": '// F.\n#pragma once\n#include "limpid/kernels/k.h"\n',
     "limpid/function/detail/d.h": "// D.\n#pragma once\n#include <fmt/format.h>\n",
     "limpid/function/f.cc": '// F.\n#include "limpid/function/detail/d.h"\n',
+    "limpid/train/loop/l.h": '// L.\n#pragma once\n#include "limpid/core/c.h"\n',
+    "limpid/train/run/r.h": '// R.\n#pragma once\n#include "limpid/train/loop/l.h"\n',
     "limpid/core/json.cc": "// J.\n#include <nlohmann/json.hpp>\n",
-    "apps/limpid/cli.cc": "#include <CLI/CLI.hpp>\n",
+    "apps/limpid/support/cli.cc": "#include <CLI/CLI.hpp>\n",
 }
 
 # File, the text that is added to it a part of the one report.
@@ -34,8 +36,8 @@ PLANTED = [
     ("limpid/function/f.cc", "#include <hwy/highway.h>\n", "only limpid/kernels"),
     ("limpid/function/f.h", "#include <hwy/highway.h>\n", "only limpid/kernels"),
     ("limpid/core/c.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
-    ("apps/limpid/run.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
-    ("apps/limpid/run.cc", "#include <CLI/CLI.hpp>\n", "only apps/limpid/cli.cc includes it"),
+    ("apps/limpid/commands/run.cc", "#include <nlohmann/json.hpp>\n", "only limpid/core/json.cc includes it"),
+    ("apps/limpid/commands/run.cc", "#include <CLI/CLI.hpp>\n", "only apps/limpid/support/cli.cc includes it"),
     ("limpid/core/c.cc", "#include <boost/asio.hpp>\n", "only limpid/serve"),
     ("limpid/core/c.cc", "#include <simdjson.h>\n", "only limpid/serve"),
     ("limpid/core/c.h", "#include <fmt/format.h>\n", "reaches users of the library"),
@@ -46,6 +48,8 @@ PLANTED = [
         '#include "limpid/function/detail/d.h"\n',
         "limpid/function/f.h > limpid/function/detail/d.h",
     ),
+    ("limpid/train/loop/l.h", '#include "limpid/train/run/r.h"\n', "limpid/train/loop comes before it"),
+    ("limpid/train/stray/s.h", "// S.\n#pragma once\n", "not in LIMPID_TRAIN_FOLDERS"),
     ("limpid/stray/s.h", "// S.\n#pragma once\n", "not in LIMPID_FOLDERS"),
     ("limpid/core/silent.cc", "int x;\n", "opens without a comment"),
     ("limpid/core/twice.h", "// T.\n", "no #pragma once"),

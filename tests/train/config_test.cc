@@ -1,5 +1,5 @@
 // The configuration of a run: what the table of keys promises of every key.
-#include "limpid/train/config.h"
+#include "limpid/train/config/config.h"
 
 #include <gtest/gtest.h>
 
@@ -10,11 +10,11 @@
 #include <set>
 
 #include "limpid/core/error.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
-#include "limpid/train/checkpoint.h"
+#include "limpid/train/run/checkpoint.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::train {
@@ -364,8 +364,8 @@ TEST(Config, ALossFitsItsTasks) {
   using Kind = Loss::Kind;
   for (const Task task :
        {Task::kClassification, Task::kMultiLabel, Task::kRegression, Task::kNextToken})
-    for (const std::string& loss : loss_names()) {
-      const Kind kind = loss_from_name(loss);
+    for (const std::string& loss : all_names<Loss::Kind>()) {
+      const Kind kind = from_name<Loss::Kind>(loss);
       const bool one_class = task == Task::kClassification || task == Task::kNextToken;
       const bool wanted = one_class ? kind == Kind::kCrossEntropy
                           : task == Task::kMultiLabel
@@ -642,13 +642,13 @@ TEST(Checkpoint, ReadsBackWhatItWrites) {
   state.seed = ~std::uint64_t{0};
   state.step = 7;
   state.params = {{"a.b", Tensor::scalar(1.5f)}, {"c", Tensor::zeros({Dtype::kF32, {2, 0}})}};
-  state.carried = {{"mean", Tensor::scalar(2.5f)}};
+  state.non_trainable = {{"mean", Tensor::scalar(2.5f)}};
   state.optimizer = {{"power", Tensor::scalar(0.1)}};
   state.loss_sum = 0.1;
   state.gradient_norm_sum = std::numeric_limits<double>::infinity();
   state.best_epoch = 3;
   state.best_score = -0.0;
-  state.best = state.carried;
+  state.best = state.non_trainable;
   save_checkpoint(path, {state, "a run\n"});
   const Checkpoint read = load_checkpoint(path);
   EXPECT_EQ(read.run, "a run\n");
@@ -663,7 +663,7 @@ TEST(Checkpoint, ReadsBackWhatItWrites) {
     for (const auto& [name, value] : a) EXPECT_TRUE(value.same_bits(b.at(name))) << name;
   };
   expect_same(read.state.params, state.params);
-  expect_same(read.state.carried, state.carried);
+  expect_same(read.state.non_trainable, state.non_trainable);
   expect_same(read.state.optimizer, state.optimizer);
   expect_same(read.state.best, state.best);
 }
@@ -752,7 +752,9 @@ TEST(Config, ASwitchOfAnOptimizerIsOnWhereItIsChosen) {
     config.optimizer = "sgd";
     config.optimizer_switches["nesterov"] = nesterov;
     const TrainOptions options = options_of(complete(config, data), data);
-    EXPECT_EQ(std::get<optim::Sgd>(options.rule.optimizer).nesterov, nesterov);
+    EXPECT_EQ(options.rule.optimizer,
+              optim::Optimizer(
+                  optim::Sgd{.momentum = 0.9, .nesterov = nesterov, .decay_vectors = false}));
   }
 }
 

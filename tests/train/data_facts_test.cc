@@ -1,5 +1,5 @@
 // What is said about data before training.
-#include "limpid/train/data_facts.h"
+#include "limpid/train/diagnostics/data_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -164,16 +164,16 @@ TEST(DataFacts, AColumnMayTellTheTarget) {
   Split data;
   data.train = dataset(2, values, labels);
   DataFacts facts = data_facts(data);
-  ASSERT_EQ(facts.giveaways.size(), 1u);
-  EXPECT_EQ(facts.giveaways[0].column, 1);
+  ASSERT_EQ(facts.target_leakage.size(), 1u);
+  EXPECT_EQ(facts.target_leakage[0].column, 1);
 
   data.train.task = Task::kRegression;
   data.train.targets = Tensor::from<float>({kRows, 1}, line);
   facts = data_facts(data);
-  ASSERT_EQ(facts.giveaways.size(), 1u);
-  EXPECT_EQ(facts.giveaways[0].column, 1);
+  ASSERT_EQ(facts.target_leakage.size(), 1u);
+  EXPECT_EQ(facts.target_leakage[0].column, 1);
   data.train.inputs = Tensor::from<float>({kRows, 1}, line);
-  EXPECT_TRUE(data_facts(data).giveaways.empty());
+  EXPECT_TRUE(data_facts(data).target_leakage.empty());
 }
 
 // A line with noise of a hundredth of its deviation is a good predictor, not the target.
@@ -188,13 +188,13 @@ TEST(DataFacts, AColumnNearlyOnALineDoesNotTellTheTarget) {
     data.train = dataset(2, values, std::vector<std::int32_t>(30));
     data.train.task = Task::kRegression;
     data.train.targets = Tensor::from<float>({30, 1}, targets);
-    EXPECT_EQ(data_facts(data).giveaways.size(), noise == 0 ? 1U : 0U);
+    EXPECT_EQ(data_facts(data).target_leakage.size(), noise == 0 ? 1U : 0U);
   }
 }
 
 // With few rows of each class, too, and with several targets each has a column of its own.
 TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
-  const auto giveaways = [](std::int32_t rows, std::int32_t classes) {
+  const auto target_leakage = [](std::int32_t rows, std::int32_t classes) {
     std::vector<float> values;
     std::vector<std::int32_t> labels;
     for (std::int32_t i = 0; i < rows; ++i) {
@@ -204,10 +204,10 @@ TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
     Split data;
     data.train = dataset(2, values, labels);
     data.train.classes = classes;
-    return data_facts(data).giveaways.size();
+    return data_facts(data).target_leakage.size();
   };
-  EXPECT_EQ(giveaways(29, 3), 0U);
-  EXPECT_EQ(giveaways(30, 3), 1U);
+  EXPECT_EQ(target_leakage(29, 3), 0U);
+  EXPECT_EQ(target_leakage(30, 3), 1U);
   std::vector<float> values;
   for (int i = 0; i < 30; ++i)
     values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i)});
@@ -215,7 +215,7 @@ TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
   data.train = dataset(2, values, std::vector<std::int32_t>(30));
   data.train.task = Task::kRegression;
   data.train.targets = data.train.inputs;
-  EXPECT_TRUE(data_facts(data).giveaways.empty());
+  EXPECT_TRUE(data_facts(data).target_leakage.empty());
 }
 
 // Of all numbers together, and of each target.
@@ -253,7 +253,7 @@ TEST(DataFacts, AColumnThatTellsSomeRowsDoesNotTellTheTarget) {
   Split data;
   data.train = dataset(2, values, labels);
   data.train.classes = 3;
-  EXPECT_TRUE(data_facts(data).giveaways.empty());
+  EXPECT_TRUE(data_facts(data).target_leakage.empty());
 }
 
 // Beside one that does.
@@ -267,8 +267,8 @@ TEST(DataFacts, AConstantColumnTellsNothing) {
   Split data;
   data.train = dataset(3, values, labels);
   const DataFacts facts = data_facts(data);
-  ASSERT_EQ(facts.giveaways.size(), 1U);
-  EXPECT_EQ(facts.giveaways[0].column, 1);
+  ASSERT_EQ(facts.target_leakage.size(), 1U);
+  EXPECT_EQ(facts.target_leakage[0].column, 1);
 }
 
 // With fewer rows a column may be the target by chance.
@@ -286,7 +286,7 @@ TEST(DataFacts, AColumnOfFewRowsTellsNothing) {
     data.train.targets = Tensor::generate<float>({rows, 1}, [&](std::span<float> out) {
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2 * values[2 * i + 1];
     });
-    EXPECT_EQ(data_facts(data).giveaways.size(), rows == 20 ? 1u : 0u);
+    EXPECT_EQ(data_facts(data).target_leakage.size(), rows == 20 ? 1u : 0u);
   }
 }
 

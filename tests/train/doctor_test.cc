@@ -1,5 +1,5 @@
 // The doctor's table and its behaviour; illness_test.cc provokes each illness in small runs.
-#include "limpid/train/doctor.h"
+#include "limpid/train/diagnostics/doctor.h"
 
 #include <gtest/gtest.h>
 
@@ -30,9 +30,9 @@ std::set<std::string> names(const std::vector<Finding>& found) {
 
 // The rules that always find errors, and those that always find remarks. Others give warnings.
 constexpr std::string_view kErrors[] = {
-    "data_not_finite", "one_answer",     "target_among_inputs", "few_rows",
-    "loss_not_finite", "loss_exploding", "loss_flat",           "no_better_than_chance",
-    "frozen_weights",  "too_much_decay", "too_much_dropout",    "exploding_gradient",
+    "data_not_finite", "one_answer",     "target_leakage",   "few_rows",
+    "loss_not_finite", "loss_exploding", "loss_flat",        "no_better_than_chance",
+    "frozen_weights",  "too_much_decay", "too_much_dropout", "exploding_gradient",
     "zero_activations"};
 constexpr std::string_view kRemarks[] = {"duplicate_rows", "constant_column"};
 constexpr std::string_view kOfTwoKinds[] = {"dead_units", "poor_initialization"};
@@ -218,9 +218,9 @@ TEST(Doctor, AColumnToLeaveOutIsOfTheTable) {
   log.run.config = Json{{"data", "csv:credit.csv,target=good"}};
   log.data = DataFacts();
   log.data->rows = 100;
-  log.data->giveaways = {{"status=0<=X<200", 3, 0, 1, 0.5, 0.5}};
+  log.data->target_leakage = {{"status=0<=X<200", 3, 0, 1, 0.5, 0.5}};
   const std::vector<Finding> found = diagnose(log);
-  ASSERT_EQ(names(found), std::set<std::string>{"target_among_inputs"});
+  ASSERT_EQ(names(found), std::set<std::string>{"target_leakage"});
   const Setting& setting = found.front().remedies.at(0).settings.at(0);
   EXPECT_EQ(setting.key, "data");
   EXPECT_EQ(setting.value, Json("csv:credit.csv,target=good,ignore=status"));
@@ -479,18 +479,18 @@ TEST(Doctor, TheOnlyAnswerIsNamed) {
 TEST(Doctor, AColumnThatIsOfNoTableIsLeftOutByHand) {
   RunLog log = with_data(100);
   log.run.config = Json{{"data", "npz:pets.npz"}};
-  log.data->giveaways = {{"age", 3, 0, 1, 0.5, 0.5}, {"born", 4, 0, 1, 0.5, 0.5}};
-  EXPECT_EQ(checked(log, "target_among_inputs")->symptom,
+  log.data->target_leakage = {{"age", 3, 0, 1, 0.5, 0.5}, {"born", 4, 0, 1, 0.5, 0.5}};
+  EXPECT_EQ(checked(log, "target_leakage")->symptom,
             "'age' alone determines the target of each of the 100 rows");
-  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies), "leave out 'age'");
+  EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies), "leave out 'age'");
   log.run.config = Json{{"data", "csv:pets.csv,target=kind"}};
-  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies),
+  EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies),
             R"(data="csv:pets.csv,target=kind,ignore=age")");
   log.run.config = Json{{"data", "csv:pets.csv,target=kind,ignore=id"}};
-  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies),
+  EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies),
             R"(data="csv:pets.csv,target=kind,ignore=id,ignore=age")");
-  log.data->giveaways[0].name = "";
-  EXPECT_EQ(remedies_text(checked(log, "target_among_inputs")->remedies), "leave out column 3");
+  log.data->target_leakage[0].name = "";
+  EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies), "leave out column 3");
 }
 
 TEST(Doctor, TargetsAreLargeByTheirRootMeanSquare) {

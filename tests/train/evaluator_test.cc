@@ -1,6 +1,6 @@
 // Evaluation divided among ranks: each runs the model on only its own examples, and every metric
 // has the bits of one rank.
-#include "limpid/train/evaluator.h"
+#include "limpid/train/loop/evaluator.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "limpid/core/error.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 #include "limpid/distribute/in_process.h"
 #include "limpid/inspect/op_example.h"
 
@@ -70,7 +70,7 @@ void expect_same_result(const TestResult& a, const TestResult& b) {
 
 void expect_divided(const Problem& problem, const Dataset& data, const OwnExamples& of_rank) {
   Params params = problem.init(Key(3));
-  params.merge("", problem.carried);
+  params.merge("", problem.non_trainable);
   // Confident predictions: losses of all magnitudes, whose sum depends on the order.
   for (const auto& [name, value] : problem.init(Key(3))) {
     const Tensor& initial = value;

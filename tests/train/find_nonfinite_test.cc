@@ -1,5 +1,5 @@
 // NaNs and infinities provoked on purpose, and the op that is blamed for them.
-#include "limpid/train/find_nonfinite.h"
+#include "limpid/train/diagnostics/find_nonfinite.h"
 
 #include <gtest/gtest.h>
 

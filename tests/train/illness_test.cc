@@ -356,7 +356,7 @@ TEST(Illness, EveryRuleIsProvoked) {
                                                "targets_not_normalized",
                                                "few_rows",
                                                "no_better_than_chance",
-                                               "target_among_inputs",
+                                               "target_leakage",
                                                "leaked_rows",
                                                "class_imbalance",
                                                "duplicate_rows",

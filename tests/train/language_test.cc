@@ -7,12 +7,12 @@
 
 #include "limpid/core/error.h"
 #include "limpid/data/batches.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 #include "limpid/formats/model.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/text_sampler.h"
-#include "limpid/train/trainer.h"
+#include "limpid/train/loop/trainer.h"
+#include "limpid/train/run/text_sampler.h"
 
 namespace limpid::train {
 namespace {
@@ -129,7 +129,7 @@ TEST(Trainer, ShufflesTheWindowsOfEachEpochFromAnotherOffset) {
   Trainer trainer(gpt_problem(gpt()), data, options());
   const Key key(options().seed);
   const std::size_t before =
-      trainer.problem().parameters().size() + trainer.problem().carried.size();
+      trainer.problem().parameters().size() + trainer.problem().non_trainable.size();
   const std::int64_t windows = data.train.size();
   for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
     const auto order =

@@ -1,5 +1,5 @@
 // Logs that stay small however long a run is.
-#include "limpid/train/log_thinner.h"
+#include "limpid/train/log/log_thinner.h"
 
 #include <gtest/gtest.h>
 

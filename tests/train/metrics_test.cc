@@ -1,5 +1,5 @@
 // Metrics against numbers worked out by hand; they are scikit-learn's definitions.
-#include "limpid/train/metrics.h"
+#include "limpid/train/loop/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "limpid/train/ngram.h"
+#include "limpid/train/diagnostics/ngram.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "limpid/core/error.h"
-#include "limpid/data/text_windows.h"
+#include "limpid/data/text/text_windows.h"
 
 namespace limpid::train {
 namespace {

@@ -1,5 +1,5 @@
 // The probe's statistics against sums by hand; the probe is a separate Function.
-#include "limpid/train/probe.h"
+#include "limpid/train/diagnostics/probe.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The facts that ranks compare before they train.
-#include "limpid/train/rank_check.h"
+#include "limpid/train/run/rank_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The log of a run: written, read back, cut, broken.
-#include "limpid/train/run_log.h"
+#include "limpid/train/log/run_log.h"
 
 #include <gtest/gtest.h>
 
@@ -285,10 +285,10 @@ TEST(RunLog, LinesHaveTheirNames) {
 TEST(RunLog, WhatFewRunsHaveHasItsNamesToo) {
   DataFacts facts = data_facts();
   facts.targets = {{"price", 0, 1, 3, 2, 0.5}};
-  facts.giveaways = {{"id", 4, 5, 9, 7, 1.5}};
+  facts.target_leakage = {{"id", 4, 5, 9, 7, 1.5}};
   const Json json = Json::parse(to_json_line(facts));
   for (const auto& [key, name, column] :
-       {std::tuple{"targets", "price", 0}, {"giveaways", "id", 4}}) {
+       {std::tuple{"targets", "price", 0}, {"target_leakage", "id", 4}}) {
     const Json& first = json.at(key).at(0);
     EXPECT_EQ(first.at("name").as_string(), name);
     EXPECT_EQ(first.at("column").as_number(), column);
@@ -358,7 +358,7 @@ TEST(RunLog, HostileLinesAreErrors) {
   expect_event_error(epoch, "\"train\":{\"loss\":2.0}", "\"train\":2",
                      "'train': expected an object, got '2'");
   expect_event_error(Finding(), "\"warning\"", "\"bad\"",
-                     "'severity': expected info, warning or error, got ");
+                     "'severity': expected one of info, warning, error, got ");
   expect_event_error(SampleEvent{2, "text"}, "\"text\":\"text\"", "\"text\":[]",
                      "'text': expected text, got ");
   expect_event_error(probe_event(0), "\"norm\":4.0", "\"norm\":true",

@@ -1,5 +1,5 @@
 // Runs from code: events, files, and resuming after anything.
-#include "limpid/train/run.h"
+#include "limpid/train/run/run.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -20,12 +20,12 @@
 #include <utility>
 
 #include "limpid/compile/thread_pool.h"
-#include "limpid/data/open_model.h"
 #include "limpid/distribute/in_process.h"
-#include "limpid/train/earlier_runs.h"
-#include "limpid/train/run_folder.h"
-#include "limpid/train/run_setup.h"
-#include "limpid/train/verify_step.h"
+#include "limpid/models/open_model.h"
+#include "limpid/train/run/earlier_runs.h"
+#include "limpid/train/run/run_folder.h"
+#include "limpid/train/run/run_setup.h"
+#include "limpid/train/run/verify_step.h"
 #include "tests/formats/helpers.h"
 
 namespace limpid::train {

@@ -4,10 +4,10 @@
 #include <map>
 #include <string>
 
-#include "limpid/train/data_facts.h"
-#include "limpid/train/doctor.h"
-#include "limpid/train/probe.h"
-#include "limpid/train/trainer.h"
+#include "limpid/train/diagnostics/data_facts.h"
+#include "limpid/train/diagnostics/doctor.h"
+#include "limpid/train/diagnostics/probe.h"
+#include "limpid/train/loop/trainer.h"
 
 namespace limpid::train {
 

@@ -1,5 +1,5 @@
 // The trainer: what its steps compute, that a run can resume anywhere, and how it ends.
-#include "limpid/train/trainer.h"
+#include "limpid/train/loop/trainer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ void expect_same_params(const Params& a, const Params& b) {
 void expect_same_params(const TrainState& a, const TrainState& b) {
   EXPECT_EQ(a.step, b.step);
   expect_same_params(a.params, b.params);
-  expect_same_params(a.carried, b.carried);
+  expect_same_params(a.non_trainable, b.non_trainable);
   expect_same_params(a.optimizer, b.optimizer);
   EXPECT_EQ(a.loss_sum, b.loss_sum);
   EXPECT_EQ(a.gradient_norm_sum, b.gradient_norm_sum);
@@ -330,7 +330,7 @@ TEST(Trainer, StatisticsAreOfEveryMicroBatch) {
   each.step();
   each.step();
   both.step();
-  expect_same_params(both.state().carried, each.state().carried);
+  expect_same_params(both.state().non_trainable, each.state().non_trainable);
 }
 
 TEST(Trainer, StepsAllocateNothing) {
@@ -353,7 +353,8 @@ static_assert(!std::is_move_constructible_v<Trainer> && !std::is_move_assignable
 static_assert(std::is_constructible_v<Trainer, Problem, const Split&, TrainOptions>);
 static_assert(!std::is_constructible_v<Trainer, Problem, Split, TrainOptions>);
 static_assert(!std::is_constructible_v<Trainer, Problem, const Split, TrainOptions>);
-static_assert(!std::is_constructible_v<Feeder, Dataset, Feeder::Options, std::int64_t>);
+static_assert(
+    !std::is_constructible_v<PrefetchingLoader, Dataset, PrefetchingLoader::Options, std::int64_t>);
 
 #ifdef __linux__
 // The signals that each thread of this process but the calling one blocks.
@@ -499,8 +500,8 @@ TEST(Trainer, RefusesTheStateOfAnotherRun) {
   expect_refused("parameters of the state: ",
                  [](TrainState& s) { s.params.set("layers.0.bias", Tensor::scalar(1.0f)); });
   expect_refused("optimiser of the state: ", [](TrainState& s) { s.optimizer = {}; });
-  expect_refused("carried values of the state: ",
-                 [](TrainState& s) { s.carried.set("more", Tensor::scalar(1.0f)); });
+  expect_refused("non-trainable values of the state: ",
+                 [](TrainState& s) { s.non_trainable.set("more", Tensor::scalar(1.0f)); });
   expect_refused("best model of the state: ",
                  [](TrainState& s) { s.best.set("more", Tensor::scalar(1.0f)); });
 }
@@ -927,17 +928,18 @@ TEST(Buffers, HaveAPlaceForEachTensorAndBecomeZero) {
   expect_same_params(buffers.values(), values);
 }
 
-TEST(Feeder, HasNoMoreThanItsPieces) {
+TEST(PrefetchingLoader, HasNoMoreThanItsPieces) {
   const Dataset data = examples(Task::kRegression, 5, 1);
   for (const bool ahead : {false, true}) {
     std::int64_t pieces = 0;
-    Feeder feeder(data, {.most_rows = 3, .ahead = ahead}, [&]() -> std::optional<Feeder::Piece> {
-      if (pieces == 2) return {};
-      return Feeder::Piece{pieces++, {0, 3}};
-    });
-    EXPECT_EQ(feeder.next().rows, 3);
-    EXPECT_EQ(feeder.next().rows, 3);
-    EXPECT_THROW(feeder.next(), Error);
+    PrefetchingLoader loader(data, {.most_rows = 3, .ahead = ahead},
+                             [&]() -> std::optional<PrefetchingLoader::Piece> {
+                               if (pieces == 2) return {};
+                               return PrefetchingLoader::Piece{pieces++, {0, 3}};
+                             });
+    EXPECT_EQ(loader.next().rows, 3);
+    EXPECT_EQ(loader.next().rows, 3);
+    EXPECT_THROW(loader.next(), Error);
   }
 }
 

@@ -9,8 +9,8 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
-#include "limpid/train/doctor.h"
-#include "limpid/train/probe.h"
+#include "limpid/train/diagnostics/doctor.h"
+#include "limpid/train/diagnostics/probe.h"
 
 namespace limpid::train {
 namespace {

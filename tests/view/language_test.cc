@@ -1,4 +1,5 @@
 #include "limpid/view/language.h"
+#include "limpid/core/base64.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,9 +10,9 @@
 #include <optional>
 
 #include "limpid/core/error.h"
-#include "limpid/data/byte_pair.h"
 #include "limpid/data/data_config.h"
-#include "limpid/data/generate.h"
+#include "limpid/data/text/byte_pair.h"
+#include "limpid/models/generate.h"
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/ops/ops.h"

@@ -1,4 +1,5 @@
 #include "limpid/view/numbers.h"
+#include "limpid/core/base64.h"
 
 #include <gtest/gtest.h>
 
@@ -64,9 +65,11 @@ TEST(ViewNumbers, BitsOfEveryDtype) {
   EXPECT_THROW(exact_at(Tensor::from<float>({1}, {0}), 1), Error);
   EXPECT_THROW(exact_at(Tensor::from<float>({1}, {0}), -1), Error);
   const Values values = values_of(Tensor::from<float>({2}, {1, -2}), {}, 2);
-  EXPECT_EQ(to_json(values, as_from_name("hex")).at("hex").dump(), R"(["3f800000","c0000000"])");
-  EXPECT_EQ(to_json(values, as_from_name("numbers")).at("values").dump(), "[1.0,-2.0]");
-  EXPECT_EQ(to_json(values, as_from_name("base64")).at("base64").as_string(), "AACAPwAAAMA=");
+  EXPECT_EQ(to_json(values, from_name<Encoding>("hex")).at("hex").dump(),
+            R"(["3f800000","c0000000"])");
+  EXPECT_EQ(to_json(values, from_name<Encoding>("numbers")).at("values").dump(), "[1.0,-2.0]");
+  EXPECT_EQ(to_json(values, from_name<Encoding>("base64")).at("base64").as_string(),
+            "AACAPwAAAMA=");
 }
 
 TEST(ViewNumbers, EachStatisticHasItsName) {
@@ -166,7 +169,7 @@ TEST(ViewNumbers, Base64IsThatOfTheStandard) {
   EXPECT_EQ(of("f"), "Zg==");
   EXPECT_EQ(of("fo"), "Zm8=");
   EXPECT_EQ(of("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(to_json(values_of(Tensor::from<float>({1}, {1}), {}, 1), As::kBase64)
+  EXPECT_EQ(to_json(values_of(Tensor::from<float>({1}, {1}), {}, 1), Encoding::kBase64)
                 .at("base64")
                 .as_string(),
             "AACAPw==");

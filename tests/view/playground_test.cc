@@ -13,10 +13,10 @@
 
 #include "limpid/core/error.h"
 #include "limpid/formats/model.h"
-#include "limpid/inspect/promise.h"
-#include "limpid/train/evaluator.h"
-#include "limpid/train/run.h"
-#include "limpid/train/run_setup.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/train/loop/evaluator.h"
+#include "limpid/train/run/run.h"
+#include "limpid/train/run/run_setup.h"
 
 namespace limpid::view {
 namespace {

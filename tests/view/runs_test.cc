@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "limpid/core/error.h"
-#include "limpid/inspect/promise.h"
-#include "limpid/train/checkpoint.h"
-#include "limpid/train/config.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/train/config/config.h"
+#include "limpid/train/run/checkpoint.h"
 #include "limpid/view/api.h"
 #include "tests/view/trained.h"
 

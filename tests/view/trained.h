@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "limpid/train/run.h"
+#include "limpid/train/run/run.h"
 #include "limpid/view/runs.h"
 #include "limpid/view/session.h"
 

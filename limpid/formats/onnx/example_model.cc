@@ -11,7 +11,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
-#include "limpid/formats/onnx/detail/importer.h"
+#include "limpid/formats/onnx/import/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/shape.h"

@@ -9,8 +9,9 @@
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/statistics.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/onnx/detail/importer.h"
+#include "limpid/formats/onnx/import/detail/importer.h"
 #include "limpid/formats/onnx/onnx.h"
 #include "limpid/transforms/bind.h"
 
@@ -27,33 +28,9 @@ std::vector<Tensor> load_tensors(const fs::path& folder, std::string_view name) 
     if (!fs::exists(path)) return tensors;
     const Tensor file = read_file(path, kMaxOnnxBytes);
     detail::Budget budget(file.bytes().size());
-    detail::Externals externals(std::nullopt, budget);
-    tensors.push_back(detail::read_tensor(file.bytes(), budget, externals).second);
+    detail::ExternalData external_data(std::nullopt, budget);
+    tensors.push_back(detail::read_tensor(file.bytes(), budget, external_data).second);
   }
-}
-
-double number(const Tensor& tensor, std::size_t i) {
-  switch (tensor.dtype()) {
-    case Dtype::kF32:
-      return tensor.values<float>()[i];
-    case Dtype::kF64:
-      return tensor.values<double>()[i];
-    case Dtype::kBf16:
-      return to_f32(tensor.values<Bf16>()[i]);
-    case Dtype::kF16:
-      return to_f32(tensor.values<F16>()[i]);
-    case Dtype::kI32:
-      return tensor.values<std::int32_t>()[i];
-    case Dtype::kI64:
-      return static_cast<double>(tensor.values<std::int64_t>()[i]);
-    case Dtype::kI8:
-      return tensor.values<std::int8_t>()[i];
-    case Dtype::kU8:
-      return tensor.values<std::uint8_t>()[i];
-    case Dtype::kBool:
-      return tensor.values<bool>()[i] ? 1 : 0;
-  }
-  throw Error(ErrorCode::kInternal, "an unknown dtype");
 }
 
 // Throws if a result differs from the expected one, and says by how much.
@@ -63,12 +40,12 @@ void compare(std::size_t output, const Tensor& result, const Tensor& expected, b
                 fmt::format("output {} is {}, expected {}", output, to_string(result.type()),
                             to_string(expected.type())));
   if (types_only) return;
+  const std::vector<double> all = to_doubles(result), wanted_all = to_doubles(expected);
   std::size_t wrong = 0;
   std::size_t worst = 0;
   double largest = -1;
   for (std::size_t i = 0; i < static_cast<std::size_t>(expected.elements()); ++i) {
-    const double came = number(result, i);
-    const double wanted = number(expected, i);
+    const double came = all[i], wanted = wanted_all[i];
     if (came == wanted || (std::isnan(came) && std::isnan(wanted))) continue;
     const double difference = std::abs(came - wanted);
     if (difference <= kAbsoluteTolerance + kRelativeTolerance * std::abs(wanted) &&
@@ -84,8 +61,8 @@ void compare(std::size_t output, const Tensor& result, const Tensor& expected, b
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("output {}: {} of {} numbers differ, by up to {:.3g}: got {:.9g} at "
                             "{}, expected {:.9g}",
-                            output, wrong, expected.elements(), largest, number(result, worst),
-                            worst, number(expected, worst)));
+                            output, wrong, expected.elements(), largest, all[worst], worst,
+                            wanted_all[worst]));
 }
 
 void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {

@@ -2,7 +2,7 @@
 
 #include "limpid/core/float_mode.h"
 #include "limpid/formats/file.h"
-#include "limpid/formats/onnx/detail/importer.h"
+#include "limpid/formats/onnx/import/detail/importer.h"
 
 namespace limpid::onnx {
 namespace {
@@ -20,8 +20,8 @@ ModelContents load_contents(const std::filesystem::path& path) {
   const Tensor file = read_file(path, kMaxOnnxBytes);
   return naming(path, [&] {
     Budget budget(file.bytes().size());
-    Externals externals(path.parent_path(), budget);
-    return read_model(file.bytes(), budget, externals);
+    ExternalData external_data(path.parent_path(), budget);
+    return read_model(file.bytes(), budget, external_data);
   });
 }
 
@@ -36,8 +36,8 @@ Imported load_onnx(const std::filesystem::path& path, const ImportOptions& optio
 Imported parse_onnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   const DefaultFloatMode mode;
   detail::Budget budget(bytes.size());
-  detail::Externals externals(std::nullopt, budget);
-  return import(detail::read_model(bytes, budget, externals), options);
+  detail::ExternalData external_data(std::nullopt, budget);
+  return import(detail::read_model(bytes, budget, external_data), options);
 }
 
 }  // namespace limpid::onnx

@@ -19,11 +19,16 @@ inline Value x(const GradientCall& c) { return c.inputs[0]; }
 inline Value in(const GradientCall& c, std::size_t i) { return c.inputs[i]; }
 inline Value out(const GradientCall& c) { return c.outputs[0]; }
 
+// Op::shapes of an op with Op::elementwise.
+inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
+
 // An incomplete record does not compile. Records are constinit, not constexpr: GCC 13 and 14 do not
 // instantiate a template that is named only in the initialiser of a constexpr variable and has that
 // variable as its argument, such as batch_elementwise<op>.
 consteval Op complete(Op op) {
   if (!is_complete(op)) throw "an op record is incomplete";
+  if (op.elementwise != (op.shapes == kElementwiseShapes))
+    throw "Op::elementwise and its shapes differ";
   return op;
 }
 
@@ -45,7 +50,6 @@ inline constexpr AttributeSpec kShapeAttribute[] = {{"shape", AttributeKind::kIn
 inline constexpr bool kSmooth = true;
 inline constexpr bool kKinked = false;
 
-inline constexpr std::string_view kElementwiseShapes = "[...] each -> [...]";
 inline constexpr std::string_view kExact = "exact";
 inline constexpr std::string_view kRounded = "correctly rounded";
 // The error depends on the order of summation.
@@ -53,12 +57,13 @@ inline constexpr std::string_view kSummed = "as summed: docs/arithmetic.md";
 
 // Whether the dtype is f32 or f64: the 16-bit formats are for storage only.
 bool is_computed_with(Dtype dtype);
-// `sum` of a cotangent: of bf16 and f16 in f32, then rounded once.
-template <class Sum>
-Value added_up(const Value& cotangent, const Sum& sum) {
-  const Dtype dtype = cotangent.dtype();
-  if (dtype != Dtype::kBf16 && dtype != Dtype::kF16) return sum(cotangent);
-  return cast(sum(cast(cotangent, Dtype::kF32)), dtype);
+bool is_integer(Dtype dtype);
+// f of a value that it adds up: of bf16 and f16 in f32, then rounded once.
+template <class F>
+Value added_up(const Value& x, const F& f) {
+  const Dtype dtype = x.dtype();
+  if (dtype != Dtype::kBf16 && dtype != Dtype::kF16) return f(x);
+  return cast(f(cast(x, Dtype::kF32)), dtype);
 }
 // Calls f with a value of the C++ type of a floating dtype (f32, f64); throws kDtype for others.
 [[noreturn]] void throw_dtype(const Call& call, std::size_t input, std::string_view wanted);
@@ -109,6 +114,8 @@ void dispatch_size(Dtype dtype, const F& f) {
 void require_floating(const Call& call, std::size_t input);
 void require_numeric(const Call& call, std::size_t input);
 void require_dtype(const Call& call, std::size_t input, Dtype dtype);
+// Indices along an axis are i32.
+void require_i32_indices(const Call& call, std::int64_t size);
 // All inputs from `first` on must have the same type.
 void require_same_types(const Call& call, std::size_t first = 0);
 
@@ -216,6 +223,7 @@ consteval Op unary(std::string_view name, std::string_view formula, std::string_
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kElementwiseShapes,
+                   .elementwise = true,
                    .min_inputs = 1,
                    .max_inputs = 1,
                    .attributes = kNoAttributes,

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "limpid/serve/together.h"
+#include "limpid/serve/deferred_posts.h"
 
 namespace limpid::serve {
 

@@ -43,7 +43,4 @@ struct ExampleCall {
 // examples may mix.
 std::optional<std::vector<Inner>> results_of_primitive(const ExampleCall& c);
 
-// Whether each element of the result depends only on the operands' elements at the same position.
-bool is_elementwise(const Op& op);
-
 }  // namespace limpid::detail

@@ -9,6 +9,7 @@ import { route, setParams } from '../state/route';
 import { theme } from '../state/theme';
 import { CopyText, Heading, NumberField, Problem, Select, Slider } from '../ui/controls';
 import { Legend, LineChart } from '../ui/line-chart';
+import { useAsk } from '../ui/use-ask';
 import { Network } from './network';
 import { Surface, type Plane, type Point } from './surface';
 import './playground.css';
@@ -152,6 +153,9 @@ export function PlaygroundView() {
   const [csv, setCsv] = useState(csvKept);
   const key = JSON.stringify({ ...params, edited: undefined });
   const config = useMemo(() => configOf(params, csv?.text), [key, csv]);
+  const keys = useAsk((abort) => ask('run/keys', {}, abort), []).answer?.keys;
+  /** What a key of training may be; until the engine says so, what it is. */
+  const choices = (path: string, chosen: string): string[] => keys?.find((k) => k.path === path)?.choices ?? [chosen];
   const [data, setData] = useState<PlayData | undefined>(undefined);
   const [answer, setAnswer] = useState<PlayAnswer | undefined>(undefined);
   const [error, setError] = useState<string | undefined>(undefined);
@@ -402,14 +406,14 @@ export function PlaygroundView() {
           <Select
             label="Activation"
             value={config.activation}
-            options={['relu', 'tanh', 'sigmoid', 'gelu', 'silu', 'elu', 'leaky_relu', 'softplus'].map((n) => [n, n.replace('_', ' ')] as const)}
+            options={choices('model.activation', config.activation).map((n) => [n, n.replaceAll('_', ' ')] as const)}
             onChange={(v) => set({ activation: v })}
           />
           <h2>Training</h2>
           <Select
             label="Optimiser"
             value={config.optimizer}
-            options={['sgd', 'adam', 'adamw', 'rmsprop', 'adagrad'].map((n) => [n, n] as const)}
+            options={choices('optimizer.name', config.optimizer).map((n) => [n, n] as const)}
             onChange={(v) => set({ optimizer: v })}
           />
           <Slider

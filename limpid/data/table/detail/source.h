@@ -1,0 +1,36 @@
+// A CSV table, with the columns that a data set uses. Depends on table.h and formats/csv.h;
+// included only by sources.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "limpid/data/table/table.h"
+#include "limpid/formats/csv.h"
+#include "limpid/formats/detail/report.h"
+
+namespace limpid::detail {
+
+// A table, its feature and target columns, and a reporter of errors in it.
+struct TableSource {
+  CsvTable table;
+  std::vector<const CsvColumn*> features;
+  std::vector<const CsvColumn*> targets;
+  Reporter report;
+  std::string name;
+
+  std::size_t rows() const { return table.lines.size(); }
+};
+
+// Reads a table by the user's options, or by an earlier schema. Both throw as load_table does.
+TableSource read_table(const std::filesystem::path& file, const TableOptions& options);
+TableSource read_table(const std::filesystem::path& file, const TableSchema& schema,
+                       Targets targets, const TableText& text);
+
+// The distinct numbers of a column, sorted.
+std::set<float> numbers_of(const CsvColumn& column);
+
+}  // namespace limpid::detail

@@ -1,0 +1,169 @@
+#include "limpid/data/text/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "limpid/core/enum_json.h"
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/data/text/byte_pair.h"
+#include "limpid/data/text/detail/byte_pair_text.h"
+
+namespace limpid {
+namespace {
+
+constexpr std::string_view kCharacterKind = "characters";
+constexpr std::string_view kByteKind = "bytes";
+constexpr std::string_view kBytePair = "byte_pair";
+constexpr std::int32_t kByteValues = 256;
+
+// The number of a token.
+std::int32_t number_of(const JsonView& json) {
+  return static_cast<std::int32_t>(json.as_integer(0, kMaxTokens - 1));
+}
+
+[[noreturn]] void bad_tokenizer(std::string_view what) {
+  throw Error(ErrorCode::kFormat, fmt::format("tokenizer: {}", what));
+}
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+std::string decode_bytes(std::span<const std::int32_t> tokens) {
+  std::string text;
+  for (const std::int32_t token : tokens) {
+    if (token < 0 || token >= kByteValues)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("tokenizer: token {} is outside of {} tokens", token, kByteValues));
+    text.push_back(static_cast<char>(token));
+  }
+  return text;
+}
+
+// ---- byte pairs as JSON
+
+Json json_of(const BytePairRules& rules) {
+  const detail::BytePairText text = detail::to_text(rules);
+  return {{"kind", kBytePair},
+          {"words", name(rules.pre_tokenizer)},
+          {"whole_words", rules.whole_words},
+          {"tokens", text.tokens},
+          {"special", text.special},
+          {"merges", text.merges}};
+}
+
+BytePairRules rules_of(const JsonView& json) {
+  detail::BytePairText text{.tokens = json.at("tokens").as_strings(),
+                            .merges = json.at("merges").as_strings()};
+  for (const JsonView& number : json.at("special").elements())
+    text.special.push_back(number_of(number));
+  BytePairRules rules = detail::rules_of(text);
+  rules.pre_tokenizer = enum_from_json<PreTokenizer>(json.at("words"));
+  rules.whole_words = json.at("whole_words").as_bool();
+  return rules;
+}
+
+Tokenizer::Marks marks_of(const JsonView& json) {
+  const auto read = [&](const char* key) {
+    const std::optional<JsonView> found = json.find(key);
+    return found ? std::optional(number_of(*found)) : std::nullopt;
+  };
+  return {read("begin"), read("end")};
+}
+
+}  // namespace
+
+Tokenizer Tokenizer::byte_pair(BytePairRules rules, Marks marks) {
+  auto scheme = std::make_shared<const BytePair>(std::move(rules));
+  const auto count = static_cast<std::int32_t>(scheme->rules().tokens.size());
+  for (const std::optional<std::int32_t> mark : {marks.begin, marks.end})
+    if (mark && (*mark < 0 || *mark >= count))
+      bad_tokenizer(fmt::format("special token {} is outside of {} tokens", *mark, count));
+  return Tokenizer(Scheme(std::move(scheme)), marks);
+}
+
+std::string_view Tokenizer::kind() const {
+  constexpr std::string_view kKinds[] = {kCharacterKind, kByteKind, kBytePair};
+  return kKinds[scheme_.index()];
+}
+
+std::int64_t Tokenizer::size() const {
+  return std::visit(Overloaded{[](const Vocabulary& vocabulary) { return vocabulary.size(); },
+                               [](const Bytes&) -> std::int64_t { return kByteValues; },
+                               [](const std::shared_ptr<const BytePair>& pairs) {
+                                 return static_cast<std::int64_t>(pairs->rules().tokens.size());
+                               }},
+                    scheme_);
+}
+
+const BytePairRules* Tokenizer::byte_pair_rules() const {
+  const auto* const pairs = std::get_if<std::shared_ptr<const BytePair>>(&scheme_);
+  return pairs ? &(*pairs)->rules() : nullptr;
+}
+
+Tensor Tokenizer::encode(std::string_view text) const {
+  const auto tensor_of = [](const auto& tokens) {
+    return Tensor::generate<std::int32_t>(Shape{static_cast<std::int64_t>(tokens.size())},
+                                          [&](std::span<std::int32_t> out) {
+                                            for (std::size_t i = 0; i < tokens.size(); ++i)
+                                              out[i] = tokens[i];
+                                          });
+  };
+  return std::visit(
+      Overloaded{[&](const Vocabulary& vocabulary) { return vocabulary.encode(text); },
+                 [&](const Bytes&) {
+                   return tensor_of(
+                       std::span(reinterpret_cast<const unsigned char*>(text.data()), text.size()));
+                 },
+                 [&](const std::shared_ptr<const BytePair>& pairs) {
+                   return tensor_of(pairs->encode(text));
+                 }},
+      scheme_);
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> tokens) const {
+  return std::visit(
+      Overloaded{
+          [&](const Vocabulary& vocabulary) { return vocabulary.decode(tokens); },
+          [&](const Bytes&) { return decode_bytes(tokens); },
+          [&](const std::shared_ptr<const BytePair>& pairs) { return pairs->decode(tokens); }},
+      scheme_);
+}
+
+Json Tokenizer::config() const {
+  Json json = std::visit(
+      Overloaded{
+          [](const Vocabulary& vocabulary) {
+            return Json{{"kind", kCharacterKind}, {"characters", vocabulary.characters()}};
+          },
+          [](const Bytes&) {
+            return Json{{"kind", kByteKind}};
+          },
+          [](const std::shared_ptr<const BytePair>& pairs) { return json_of(pairs->rules()); }},
+      scheme_);
+  if (marks_.begin) json["begin"] = *marks_.begin;
+  if (marks_.end) json["end"] = *marks_.end;
+  return json;
+}
+
+Tokenizer Tokenizer::from_config(const JsonView& json) {
+  const std::string& kind = json.at("kind").as_string();
+  if (kind == kByteKind) return bytes();
+  if (kind == kCharacterKind) return Tokenizer(Vocabulary(json.at("characters").as_strings()));
+  if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
+  bad_tokenizer(fmt::format("there is no kind {}", in_quotes(kind)));
+}
+
+bool Tokenizer::operator==(const Tokenizer& other) const {
+  const BytePairRules* const mine = byte_pair_rules();
+  const BytePairRules* const others = other.byte_pair_rules();
+  const bool same = mine && others ? *mine == *others : scheme_ == other.scheme_;
+  return same && marks_ == other.marks_;
+}
+
+}  // namespace limpid

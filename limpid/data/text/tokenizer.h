@@ -1,0 +1,74 @@
+// Tokenizer: converts text to token ids and back. Depends on text.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "limpid/core/json.h"
+#include "limpid/core/tensor.h"
+#include "limpid/data/text/text.h"
+
+namespace limpid {
+
+class BytePair;
+struct BytePairRules;
+
+// Immutable and cheap to copy. Thread-safe.
+class Tokenizer {
+ public:
+  // "characters": the tokens are those of the vocabulary.
+  explicit Tokenizer(Vocabulary vocabulary) : scheme_(std::move(vocabulary)) {}
+  // "bytes": 256 tokens, one for each byte value. It takes any bytes, UTF-8 or not.
+  static Tokenizer bytes() { return Tokenizer(Bytes{}); }
+  // "byte_pair": byte-pair encoding, see byte_pair.h. It takes any bytes, too. Marks are BOS and
+  // EOS. Throws what BytePair throws, and kFormat for a mark that is not a token.
+  struct Marks {
+    std::optional<std::int32_t> begin, end;
+    bool operator==(const Marks&) const = default;
+  };
+  static Tokenizer byte_pair(BytePairRules rules, Marks marks = {});
+
+  // The kind: "characters", "bytes" or "byte_pair".
+  std::string_view kind() const;
+  // The number of tokens; ids are in [0, size()).
+  std::int64_t size() const;
+
+  // The rules of "byte_pair"; nullptr for another kind.
+  const BytePairRules* byte_pair_rules() const;
+
+  // BOS and EOS, if the model was trained with them. encode() never produces them.
+  const Marks& marks() const { return marks_; }
+
+  // The token ids of a text, i32 [n]; decode() gives the text back. Throws kNotFound, naming the
+  // line, for a character without a token; kFormat if the kind needs UTF-8 and the text is not
+  // UTF-8.
+  Tensor encode(std::string_view text) const;
+  // The bytes of these tokens; a single token may be a part of a UTF-8 character. Throws
+  // kInvalidArgument for an id outside of [0, size()).
+  std::string decode(std::span<const std::int32_t> tokens) const;
+
+  // To a JSON object, and from one. from_config throws kFormat for invalid JSON.
+  Json config() const;
+  static Tokenizer from_config(const JsonView& json);
+
+  // Whether tokens and marks are equal.
+  bool operator==(const Tokenizer& other) const;
+
+ private:
+  struct Bytes {
+    bool operator==(const Bytes&) const = default;
+  };
+  using Scheme = std::variant<Vocabulary, Bytes, std::shared_ptr<const BytePair>>;
+
+  explicit Tokenizer(Scheme scheme, Marks marks = {}) : scheme_(std::move(scheme)), marks_(marks) {}
+
+  Scheme scheme_;
+  Marks marks_;
+};
+
+}  // namespace limpid

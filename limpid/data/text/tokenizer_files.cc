@@ -1,0 +1,288 @@
+#include "limpid/data/text/tokenizer_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/data/text/byte_pair.h"
+#include "limpid/data/text/detail/byte_pair_text.h"
+#include "limpid/formats/file.h"
+
+namespace limpid {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxFile = std::uint64_t{32} << 20;
+constexpr JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
+
+[[noreturn]] void bad_file(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
+[[noreturn]] void unsupported_file(const std::string& what) {
+  throw Error(ErrorCode::kUnsupported, what);
+}
+
+// The number of a token.
+std::int32_t number_of(const Json& json) {
+  return static_cast<std::int32_t>(JsonView(json).as_integer(0, kMaxTokens - 1));
+}
+
+std::string_view text_of(const Tensor& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;  // a path that cannot be asked about is not there
+  return fs::exists(path, ignored);
+}
+
+// Calls f. Its errors get the path.
+template <class F>
+auto naming(const fs::path& path, const F& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("tokenizer {}: {}", in_quotes(path.string()), e.what()));
+  }
+}
+
+// Calls f with the text of the file. Errors of f get the path; errors of reading have it.
+template <class F>
+auto of_file(const fs::path& path, const F& f) {
+  const Tensor file = read_file(path, kMaxFile);
+  return naming(path, [&] { return f(text_of(file)); });
+}
+
+Json json_of(std::string_view text) { return Json::parse(text, kLimits); }
+
+// ---- vocab.json and merges.txt
+
+// {"token": number, ...} as the tokens in the order of their numbers, which are 0, 1, ...
+std::vector<std::string> tokens_of(const Json& vocabulary,
+                                   const std::map<std::int32_t, std::string>& added = {}) {
+  if (!vocabulary.is_object()) bad_file("expected an object of tokens and their numbers");
+  std::set<std::int32_t> there;
+  for (const auto& [number, token] : added) there.insert(number);
+  std::size_t count = added.size();
+  for (const auto& [token, number] : vocabulary.members())
+    count += there.contains(number_of(number)) ? 0 : 1;
+  std::vector<std::string> tokens(count);
+  std::vector<bool> taken(count);
+  const auto put = [&](std::int32_t number, const std::string& token) {
+    const auto place = static_cast<std::size_t>(number);
+    if (place >= count)
+      bad_file(fmt::format("the token {} has number {}, but there are {} tokens", in_quotes(token),
+                           number, count));
+    if (taken[place]) bad_file(fmt::format("duplicate number {}", number));
+    taken[place] = true;
+    tokens[place] = token;
+  };
+  for (const auto& [number, token] : added) put(number, token);
+  for (const auto& [token, json] : vocabulary.members()) {
+    const auto number = number_of(json);
+    const auto found = added.find(number);
+    if (found == added.end())
+      put(number, token);
+    else if (found->second != token)
+      bad_file(fmt::format("number {} is both {} and {}", number, in_quotes(token),
+                           in_quotes(found->second)));
+  }
+  return tokens;
+}
+
+std::vector<std::string> merges_of_lines(std::string_view text) {
+  std::vector<std::string> merges;
+  std::size_t line = 0;
+  for (const std::string_view merge : lines_of(text)) {
+    ++line;
+    if (merge.empty() || (line == 1 && merge.substr(0, 9) == "#version:")) continue;
+    merges.emplace_back(merge);
+  }
+  return merges;
+}
+
+BytePairRules rules_of_pair_of_files(const fs::path& vocabulary, const fs::path& merges) {
+  detail::BytePairText text;
+  text.tokens = of_file(vocabulary, [](std::string_view file) { return tokens_of(json_of(file)); });
+  return of_file(merges, [&](std::string_view file) {
+    text.merges = merges_of_lines(file);
+    return detail::rules_of(text);
+  });
+}
+
+// ---- tokenizer.json
+
+// The value of a key; null if there is none.
+const Json& part(const Json& json, const char* key) {
+  static const Json kNothing;
+  const Json* const found = json.find(key);
+  return found ? *found : kNothing;
+}
+
+// The elements of a list; none if there is no list.
+const Json::Array& elements_of(const Json& list) {
+  static const Json::Array kNone;
+  return list.is_null() ? kNone : list.elements();
+}
+
+bool flag(const Json& json, const char* key, bool otherwise) {
+  const Json& value = part(json, key);
+  return value.is_null() ? otherwise : value.as_bool();
+}
+
+std::string type_of(const Json& json) {
+  const Json& type = part(json, "type");
+  return type.is_string() ? type.as_string() : "";
+}
+
+bool is_byte_level(const Json& json, bool cuts_words) {
+  return type_of(json) == "ByteLevel" && !flag(json, "add_prefix_space", true) &&
+         flag(json, "use_regex", true) == cuts_words;
+}
+
+// Llama 3's pattern, as pre_tokenizer.h has it.
+constexpr std::string_view kLlama3Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+PreTokenizer pre_tokenizer_of(const Json& json) {
+  if (is_byte_level(json, true)) return PreTokenizer::kGpt2;
+  const Json& parts = part(json, "pretokenizers");
+  if (type_of(json) == "Sequence" && parts.is_array() && parts.size() == 2 &&
+      type_of(parts.at(0)) == "Split" && part(parts.at(0), "behavior") == "Isolated" &&
+      !flag(parts.at(0), "invert", false) && is_byte_level(parts.at(1), false) &&
+      part(part(parts.at(0), "pattern"), "Regex") == kLlama3Pattern)
+    return PreTokenizer::kLlama3;
+  unsupported_file(
+      "pre_tokenizer: expected that of GPT-2 (ByteLevel, without add_prefix_space) or of Llama 3");
+}
+
+// Refuses settings that change the tokens and are not supported.
+void check_model_of(const Json& json) {
+  const Json& model = part(json, "model");
+  if (type_of(model) != "BPE")
+    unsupported_file(fmt::format("model.type: expected 'BPE', got {}", in_quotes(type_of(model))));
+  if (flag(model, "byte_fallback", false))
+    unsupported_file("model.byte_fallback: true (SentencePiece) is not supported");
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
+    if (const Json& value = part(model, key); !value.is_null() && value != "")
+      unsupported_file(fmt::format("model.{}: expected none", key));
+  if (!part(json, "normalizer").is_null())
+    unsupported_file(fmt::format("normalizer: expected none, got {}",
+                                 in_quotes(type_of(part(json, "normalizer")))));
+}
+
+// "a b", or ["a", "b"] as newer files have it.
+std::vector<std::string> merges_of(const Json& list) {
+  std::vector<std::string> merges;
+  for (const Json& merge : list.elements()) {
+    if (!merge.is_array()) {
+      merges.push_back(merge.as_string());
+      continue;
+    }
+    if (merge.size() != 2)
+      bad_file(fmt::format("model.merges: expected a merge of two tokens, got {}", brief(merge)));
+    merges.push_back(fmt::format("{} {}", merge.at(0).as_string(), merge.at(1).as_string()));
+  }
+  return merges;
+}
+
+// The token that a TemplateProcessing, alone or in a Sequence, puts before a text.
+std::optional<std::int32_t> begin_of(const Json& processor) {
+  if (type_of(processor) == "Sequence") {
+    for (const Json& one : elements_of(part(processor, "processors")))
+      if (const std::optional<std::int32_t> begin = begin_of(one)) return begin;
+    return {};
+  }
+  const Json& single = part(processor, "single");
+  if (type_of(processor) != "TemplateProcessing" || !single.is_array() || single.size() == 0)
+    return {};
+  const Json& name = part(part(single.at(0), "SpecialToken"), "id");
+  if (!name.is_string()) return {};
+  return number_of(processor.at("special_tokens").at(name.as_string()).at("ids").at(0));
+}
+
+struct Contents {
+  BytePairRules rules;
+  std::optional<std::int32_t> begin;
+};
+
+Contents contents_of_tokenizer_json(const Json& json) {
+  check_model_of(json);
+  std::map<std::int32_t, std::string> added;
+  for (const Json& token : elements_of(part(json, "added_tokens")))
+    if (!added.emplace(number_of(token.at("id")), token.at("content").as_string()).second)
+      bad_file("added_tokens: duplicate number");
+  const Json& model = json.at("model");
+  detail::BytePairText text{.tokens = tokens_of(model.at("vocab"), added),
+                            .merges = merges_of(model.at("merges"))};
+  for (const auto& [number, token] : added) text.special.push_back(number);
+  Contents contents{detail::rules_of(text), begin_of(part(json, "post_processor"))};
+  contents.rules.pre_tokenizer = pre_tokenizer_of(part(json, "pre_tokenizer"));
+  contents.rules.whole_words = flag(model, "ignore_merges", false);
+  return contents;
+}
+
+// ---- a folder
+
+std::optional<std::int32_t> end_of(const fs::path& config) {
+  if (!is_there(config)) return {};
+  return of_file(config, [](std::string_view file) -> std::optional<std::int32_t> {
+    const Json json = json_of(file);
+    const Json& end = part(json, "eos_token_id");
+    const Json& first = end.is_array() && end.size() > 0 ? end.at(0) : end;
+    if (first.is_null()) return {};
+    return number_of(first);
+  });
+}
+
+}  // namespace
+
+std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
+  Contents contents;
+  if (is_there(folder / "tokenizer.json")) {
+    contents = of_file(folder / "tokenizer.json", [](std::string_view file) {
+      return contents_of_tokenizer_json(json_of(file));
+    });
+  } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
+    contents.rules = rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt");
+  } else {
+    return {};
+  }
+  const std::optional<std::int32_t> end = end_of(folder / "config.json");
+  return naming(folder, [&] {
+    return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
+  });
+}
+
+bool fits_tokenizer_files(const Tokenizer& tokenizer) {
+  const BytePairRules* const rules = tokenizer.byte_pair_rules();
+  return rules && rules->pre_tokenizer == PreTokenizer::kGpt2 && !rules->whole_words &&
+         rules->special.empty() && !tokenizer.marks().begin;
+}
+
+void save_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
+  if (!fits_tokenizer_files(tokenizer)) return;
+  const BytePairRules* const rules = tokenizer.byte_pair_rules();
+  const detail::BytePairText text = detail::to_text(*rules);
+  Json::Object vocabulary;  // by the bytes of the tokens, as files of other programs may have it
+  for (std::size_t i = 0; i < text.tokens.size(); ++i) vocabulary.push_back({text.tokens[i], i});
+  std::sort(vocabulary.begin(), vocabulary.end(),
+            [](const Json::Member& a, const Json::Member& b) { return a.key < b.key; });
+  std::string merges = "#version: 0.2\n";
+  for (const std::string& merge : text.merges) merges += merge + "\n";
+  const auto write = [&](const char* name, const std::string& content) {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+    write_file_atomically(folder / name, {&bytes, 1});
+  };
+  write("vocab.json", Json(vocabulary).dump());
+  write("merges.txt", merges);
+}
+
+}  // namespace limpid

@@ -1,0 +1,23 @@
+// The tokenizer files of pretrained models. Depends on tokenizer.h.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "limpid/data/text/tokenizer.h"
+
+namespace limpid {
+
+// Reads the byte-level BPE tokenizer of a folder: from tokenizer.json, as Hugging Face's tokenizers
+// write it for GPT-2 and Llama 3, else from vocab.json and merges.txt, as for GPT-2; nullopt if
+// there is neither. EOS is eos_token_id of config.json, if present. Throws kFormat for malformed
+// files; kUnsupported, naming the kind, for another kind of tokenizer; kIo. docs/files.md gives the
+// limits.
+std::optional<Tokenizer> load_tokenizer(const std::filesystem::path& folder);
+
+// Whether vocab.json and merges.txt can store a tokenizer: byte-pair encoding as in GPT-2.
+bool fits_tokenizer_files(const Tokenizer& tokenizer);
+// Writes vocab.json and merges.txt into a folder; writes nothing for another tokenizer. Throws kIo.
+void save_tokenizer(const std::filesystem::path& folder, const Tokenizer& tokenizer);
+
+}  // namespace limpid

@@ -1,0 +1,103 @@
+// The model's part of a configuration: the list of families, and their common code.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "limpid/core/error.h"
+#include "limpid/train/config/detail/complete.h"
+
+namespace limpid::train {
+namespace detail {
+namespace {
+
+using Integers = TrainConfig::Integers;
+
+constexpr std::string_view kHiddenInstead =
+    "model.hidden (--hidden) instead takes both from the data";
+
+}  // namespace
+
+std::span<const ModelFamily* const> model_families() {
+  static const ModelFamily* const families[] = {&mlp_family(), &char_lm_family(), &gpt_family()};
+  return families;
+}
+
+const ModelFamily& family_of(const TrainConfig& config) {
+  for (const ModelFamily* family : model_families())
+    if (config.model == family->name) return *family;
+  return char_lm_family();
+}
+
+void refuse_keys_of_others(const TrainConfig& c) {
+  if (!c.model) return;
+  const std::vector<std::string_view>& keys = family_of(c).keys;
+  for (const ConfigKey& key : config_keys())
+    if (key.path.starts_with("model.") && is_chosen(c, key) &&
+        std::find(keys.begin(), keys.end(), key.name()) == keys.end())
+      refuse(key.path, fmt::format("the model {} has no such option; it has {}", *c.model,
+                                   fmt::join(keys, ", ")));
+}
+
+const Recipe& only_recipe(const ModelFamily& family, const Split&) {
+  return family.recipes.front();
+}
+
+void fill_layers(TrainConfig& c, const Split& data, const Recipe& recipe, std::int64_t in) {
+  const std::int64_t out = data.train.outputs();
+  if (c.layers) {
+    if (c.hidden) refuse("model.hidden", "expected model.hidden or model.layers, got both");
+    if (c.layers->size() < 2)
+      refuse("model.layers", fmt::format("expected at least 2 sizes, got {}", c.layers->size()));
+    if (c.layers->front() != in)
+      refuse("model.layers", fmt::format("{} inputs, but the data has {}; {}", c.layers->front(),
+                                         in, kHiddenInstead));
+    const bool enough = data.train.task == Task::kClassification ? c.layers->back() >= out
+                                                                 : c.layers->back() == out;
+    if (!enough)
+      refuse("model.layers", fmt::format("{} outputs, but the data has {}; {}", c.layers->back(),
+                                         out, kHiddenInstead));
+  } else {
+    Integers sizes{in};
+    const Integers& hidden = c.hidden ? *c.hidden : recipe.hidden;
+    sizes.insert(sizes.end(), hidden.begin(), hidden.end());
+    sizes.push_back(out);
+    c.layers = sizes;
+  }
+  c.hidden.reset();
+  fill<std::string>(c.activation, "relu");
+  fill<std::string>(c.norm, "none");
+  fill<std::string>(c.init, "he");
+}
+
+void fill_model_name(TrainConfig& c, Task task) {
+  const bool text = task == Task::kNextToken;
+  for (const ModelFamily* family : model_families())
+    if (family->reads_text == text) fill(c.model, std::string(family->name));
+  if (text != family_of(c).reads_text)
+    refuse("model.name", fmt::format("{}, but the data is for {}", *c.model, limpid::name(task)));
+}
+
+void fill_model(TrainConfig& c, const Split& data, const Recipe& recipe) {
+  refuse_keys_of_others(c);
+  fill(c.dropout, recipe.dropout);
+  family_of(c).fill(c, data, recipe);
+}
+
+}  // namespace detail
+
+WindowOptions window_options_of(const TrainConfig& c) {
+  const detail::ModelFamily& family = detail::family_of(c);
+  const std::int64_t context =
+      family.reads_text ? family.context : detail::char_lm_family().context;
+  const WindowOptions options{c.context.value_or(context), family.every_token,
+                              c.tokenizer.value_or(WindowOptions{}.tokenizer)};
+  try {
+    check_tokenizer_name(options.tokenizer);
+  } catch (const Error& e) {
+    detail::refuse("tokenizer", e.what());
+  }
+  return options;
+}
+
+}  // namespace limpid::train

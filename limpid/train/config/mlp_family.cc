@@ -1,0 +1,63 @@
+// Multilayer perceptrons: their keys, recipes, defaults and problem.
+#include "limpid/data/load_data.h"
+#include "limpid/data/standardize.h"
+#include "limpid/train/config/detail/complete.h"
+
+namespace limpid::train {
+namespace detail {
+namespace {
+
+const Recipe& recipe_for(const ModelFamily& family, const Split& data) {
+  constexpr std::int64_t kManyExamples = 10'000;
+  const bool large = data.train.task == Task::kClassification && data.train.size() >= kManyExamples;
+  return family.recipes[large ? 0 : 1];
+}
+
+void fill_mlp(TrainConfig& c, const Split& data, const Recipe& recipe) {
+  fill_layers(c, data, recipe, data.train.input_type().shape.elements());
+}
+
+}  // namespace
+
+const ModelFamily& mlp_family() {
+  static const ModelFamily family{
+      .name = "mlp",
+      .help = "multilayer perceptron",
+      .keys = {"name", "hidden", "layers", "activation", "norm", "dropout", "init"},
+      .recipes = {{.name = "",
+                   .hidden = {256, 128},
+                   .dropout = 0.2,
+                   .optimizer = "sgd",
+                   .schedule = "linear",
+                   .batch = 128,
+                   .epochs = 10},
+                  {.name = "small recipe",
+                   .hidden = {64, 64},
+                   .optimizer = "adam",
+                   .schedule = "linear",
+                   .batch = 32,
+                   .rate = 0.005,
+                   .epochs = 100,
+                   .least_steps = 1000}},
+      .recipe = recipe_for,
+      .reads_text = false,
+      .fill = fill_mlp,
+      .make = make_mlp};
+  return family;
+}
+
+FamilyModel make_mlp(const TrainConfig& c, const Split& data) {
+  const nn::Mlp net = network_of(c);
+  const Scaling scaling = scaling_of(parse_data_spec(*c.data));
+  return {net.config(),
+          mlp_problem(net, data.train.task, loss_of(c), fit_standardization(data.train, scaling))};
+}
+
+}  // namespace detail
+
+nn::Mlp network_of(const TrainConfig& c) {
+  return {*c.layers, nn::activation_from_name(*c.activation), *c.dropout, *c.init,
+          from_name<nn::MlpNorm>(*c.norm)};
+}
+
+}  // namespace limpid::train

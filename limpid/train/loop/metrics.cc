@@ -1,0 +1,284 @@
+#include "limpid/train/loop/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "limpid/core/arithmetic.h"
+#include "limpid/core/error.h"
+#include "limpid/core/float_mode.h"
+
+namespace limpid::train {
+namespace {
+
+constexpr std::int64_t kTop = 5;
+constexpr const char* kTopName = "top_5_accuracy";
+
+using Row = std::span<const float>;
+
+void check(bool well, std::string_view what, const Tensor& outputs, const Tensor& targets) {
+  if (!well)
+    throw Error(ErrorCode::kShape,
+                fmt::format("{}_metrics: outputs {} and targets {} do not match", what,
+                            to_string(outputs.type()), to_string(targets.type())));
+}
+
+void check_columns(std::string_view what, const Tensor& outputs, const Tensor& targets) {
+  check(outputs.shape().rank() == 2 && outputs.type() == targets.type(), what, outputs, targets);
+}
+
+Row row_of(const Tensor& matrix, std::int64_t row) {
+  const auto columns = static_cast<std::size_t>(matrix.shape()[1]);
+  return matrix.values<float>().subspan(static_cast<std::size_t>(row) * columns, columns);
+}
+
+void check_labels(std::string_view what, const Tensor& logits, const Tensor& labels) {
+  check(logits.shape().rank() == 2 && labels.shape() == Shape{logits.shape()[0]}, what, logits,
+        labels);
+}
+
+std::size_t label_of(std::string_view what, const Tensor& labels, std::int64_t row,
+                     std::size_t classes) {
+  const std::int32_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(row)];
+  if (label < 0 || static_cast<std::size_t>(label) >= classes)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}_metrics: row {} has label {}, expected 0 to {}", what, row, label,
+                            static_cast<std::int64_t>(classes) - 1));
+  return static_cast<std::size_t>(label);
+}
+
+// -log softmax(logits)[label], by f32 exp and log, which have the same bits everywhere: the metric
+// may choose the best epoch.
+double cross_entropy_of(Row logits, std::size_t label) {
+  const float largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += static_cast<double>(arithmetic::exp(logit - largest));
+  return static_cast<double>(arithmetic::log(static_cast<float>(sum))) -
+         static_cast<double>(logits[label] - largest);
+}
+
+double share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+bool among_top(Row row, std::size_t label) {
+  if (std::isnan(row[label])) return false;
+  std::int64_t before = 0;
+  for (std::size_t c = 0; c < row.size(); ++c)
+    before += std::isnan(row[c]) || row[c] > row[label] || (row[c] == row[label] && c < label);
+  return before < kTop;
+}
+
+// Counts per class.
+struct Counts {
+  std::int64_t right = 0, answers = 0, labels = 0;
+
+  ClassScores scores() const {
+    return {share(right, answers), share(right, labels), share(2 * right, answers + labels)};
+  }
+};
+
+// Adds scores by class, and their means over the classes that count.
+void add_scores(TestResult& result, const std::vector<Counts>& classes, bool only_seen) {
+  ClassScores sum;
+  std::int64_t seen = 0;
+  for (const Counts& counts : classes) {
+    const ClassScores s = counts.scores();
+    result.per_class.push_back(s);
+    if (only_seen && counts.answers + counts.labels == 0) continue;
+    ++seen;
+    sum.precision += s.precision;
+    sum.recall += s.recall;
+    sum.f1 += s.f1;
+  }
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, seen));
+  result.metrics.set("macro_precision", sum.precision / count);
+  result.metrics.set("macro_recall", sum.recall / count);
+  result.metrics.set("macro_f1", sum.f1 / count);
+}
+
+// 1 - residual / total of one output.
+double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t output) {
+  const std::int64_t rows = targets.shape()[0];
+  double mean = 0;
+  for (std::int64_t i = 0; i < rows; ++i) mean += static_cast<double>(row_of(targets, i)[output]);
+  mean /= static_cast<double>(rows);
+  double residual = 0;
+  double total = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto target = static_cast<double>(row_of(targets, i)[output]);
+    const double error = static_cast<double>(row_of(predictions, i)[output]) - target;
+    residual += error * error;
+    total += (target - mean) * (target - mean);
+  }
+  if (total == 0) return residual == 0 ? 1 : 0;
+  return 1 - residual / total;
+}
+
+}  // namespace
+
+// As the op argmax.
+std::size_t prediction_of(std::span<const float> logits) {
+  const auto nan =
+      std::find_if(logits.begin(), logits.end(), [](float v) { return std::isnan(v); });
+  const auto best = nan != logits.end() ? nan : std::max_element(logits.begin(), logits.end());
+  return static_cast<std::size_t>(best - logits.begin());
+}
+
+TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
+  const DefaultFloatMode mode;
+  check_labels("classification", logits, labels);
+  const std::int64_t rows = logits.shape()[0];
+  const auto classes = static_cast<std::size_t>(logits.shape()[1]);
+  TestResult result;
+  const bool readable = classes <= kMostConfusion;
+  if (readable) result.confusion.assign(classes, std::vector<std::int64_t>(classes));
+  std::vector<Counts> counts(classes);
+  std::int64_t right = 0;
+  std::int64_t near = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::size_t label = label_of("classification", labels, i, classes);
+    const std::size_t answer = prediction_of(row_of(logits, i));
+    if (readable) ++result.confusion[label][answer];
+    ++counts[label].labels;
+    ++counts[answer].answers;
+    if (answer == label) ++counts[label].right;
+    right += answer == label;
+    near += among_top(row_of(logits, i), label);
+  }
+  result.metrics.set("accuracy", share(right, rows));
+  if (logits.shape()[1] > kTop) result.metrics.set(kTopName, share(near, rows));
+  add_scores(result, counts, true);
+  return result;
+}
+
+TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets) {
+  const DefaultFloatMode mode;
+  check_columns("multilabel", logits, targets);
+  const std::int64_t rows = logits.shape()[0];
+  std::vector<Counts> counts(static_cast<std::size_t>(logits.shape()[1]));
+  std::int64_t right = 0;
+  std::int64_t exact = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t right_here = 0;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      const bool given = row_of(logits, i)[c] > 0;
+      const bool wanted = row_of(targets, i)[c] > 0.5f;
+      counts[c].answers += given;
+      counts[c].labels += wanted;
+      counts[c].right += given && wanted;
+      right_here += given == wanted;
+    }
+    right += right_here;
+    exact += right_here == logits.shape()[1];
+  }
+  TestResult result;
+  result.metrics.set("accuracy", share(right, logits.elements()));
+  result.metrics.set("exact_match", share(exact, rows));
+  add_scores(result, counts, false);
+  return result;
+}
+
+TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) {
+  const DefaultFloatMode mode;
+  check_columns("regression", predictions, targets);
+  double squares = 0;
+  double absolute = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(targets.elements()); ++i) {
+    const double error = static_cast<double>(predictions.values<float>()[i]) -
+                         static_cast<double>(targets.values<float>()[i]);
+    squares += error * error;
+    absolute += std::fabs(error);
+  }
+  const auto elements = static_cast<double>(std::max<std::int64_t>(1, targets.elements()));
+  const auto outputs = static_cast<std::size_t>(targets.shape()[1]);
+  double r2 = 0;
+  if (targets.elements() > 0)
+    for (std::size_t o = 0; o < outputs; ++o) r2 += r2_of(predictions, targets, o);
+  TestResult result;
+  result.metrics.set("rmse", std::sqrt(squares / elements));
+  result.metrics.set("mae", absolute / elements);
+  result.metrics.set("r2", r2 / static_cast<double>(std::max<std::size_t>(1, outputs)));
+  return result;
+}
+
+TestResult next_token_metrics(const Tensor& logits, const Tensor& tokens) {
+  check_labels("next_token", logits, tokens);
+  TokenScores scores;
+  append_scores(scores, logits, tokens, logits.shape()[0]);
+  NextTokenMetrics metrics;
+  metrics.add(scores);
+  return metrics.result();
+}
+
+void append_scores(TokenScores& scores, const Tensor& logits, const Tensor& tokens,
+                   std::int64_t count) {
+  const DefaultFloatMode mode;
+  const Shape& shape = logits.shape();
+  check(shape.rank() > 0 && tokens.shape() == shape.erase(shape.rank() - 1), "next_token", logits,
+        tokens);
+  const Tensor rows = logits.reshape({tokens.elements(), shape.back()});
+  const Tensor labels = tokens.reshape({tokens.elements()});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Row row = row_of(rows, i);
+    const std::size_t token = label_of("next_token", labels, i, row.size());
+    scores.losses.push_back(cross_entropy_of(row, token));
+    scores.right += prediction_of(row) == token;
+  }
+}
+
+void NextTokenMetrics::add(const TokenScores& scores) {
+  const DefaultFloatMode mode;
+  for (const double loss : scores.losses) loss_ += loss;
+  rows_ += static_cast<std::int64_t>(scores.losses.size());
+  right_ += scores.right;
+}
+
+TestResult NextTokenMetrics::result() const {
+  const DefaultFloatMode mode;
+  const double loss = loss_ / static_cast<double>(std::max<std::int64_t>(1, rows_));
+  TestResult result;
+  result.metrics.set("perplexity", static_cast<double>(arithmetic::exp(static_cast<float>(loss))));
+  result.metrics.set("bits_per_token", loss / std::numbers::ln2);
+  result.metrics.set("accuracy", share(right_, rows_));
+  return result;
+}
+
+TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets) {
+  switch (task) {
+    case Task::kClassification:
+      return classification_metrics(outputs, targets);
+    case Task::kMultiLabel:
+      return multilabel_metrics(outputs, targets);
+    case Task::kRegression:
+      return regression_metrics(outputs, targets);
+    case Task::kNextToken:
+      return next_token_metrics(outputs, targets);
+  }
+  return {};
+}
+
+std::vector<std::string> metric_names(Task task, std::int64_t outputs) {
+  switch (task) {
+    case Task::kClassification:
+      if (outputs > kTop)
+        return {"loss", "accuracy", kTopName, "macro_precision", "macro_recall", "macro_f1"};
+      return {"loss", "accuracy", "macro_precision", "macro_recall", "macro_f1"};
+    case Task::kMultiLabel:
+      return {"loss", "accuracy", "exact_match", "macro_precision", "macro_recall", "macro_f1"};
+    case Task::kRegression:
+      return {"loss", "rmse", "mae", "r2"};
+    case Task::kNextToken:
+      return {"loss", "perplexity", "bits_per_token", "accuracy"};
+  }
+  return {};
+}
+
+bool larger_is_better(std::string_view metric) {
+  return metric != "loss" && metric != "rmse" && metric != "mae" && metric != "perplexity" &&
+         metric != "bits_per_token";
+}
+
+}  // namespace limpid::train

@@ -1,0 +1,10 @@
+# A part of the copy in build/choices: called at the end of its CMakeLists.txt.
+function(limpid_choices)
+  foreach(target limpid limpid_lab limpid_onnx limpid_python limpid_serve limpid_tool limpid_view)
+    if(TARGET ${target})
+      target_compile_options(${target} PRIVATE -w -Wno-error)
+    endif()
+  endforeach()
+  target_sources(limpid PRIVATE ${CMAKE_SOURCE_DIR}/limpid_choice.cc)
+endfunction()
+cmake_language(DEFER CALL limpid_choices)
