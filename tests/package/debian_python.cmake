@@ -25,7 +25,7 @@ except lp.ParseError as error:
     print(error)
 ]])
 run(/usr/bin/python3 -B ${WORK}/program.py)
-set(EXPECTED "^0\\.1\\.0 limpid/__init__\\.py\nTrue True\nliblimpid\\.so\\.0\\.1\nfunction text, line 1: expected 'function'\n$")
+set(EXPECTED "^0\\.2\\.0 limpid/__init__\\.py\nTrue True\nliblimpid\\.so\\.0\\.2\nfunction text, line 1: expected 'function'\n$")
 expect("${output}")
 foreach(file limpid/py.typed limpid/_core.pyi limpid-0.2.0.dist-info/METADATA)
   if(NOT EXISTS ${folder}/${file})

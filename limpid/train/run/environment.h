@@ -14,7 +14,7 @@ RunEvent::Environment environment(int threads);
 // The arguments of this process, the program's name first.
 std::vector<std::string> command_line();
 
-// The library's version, "0.1.0".
+// The library's version, "0.2.0".
 std::string library_version();
 
 }  // namespace limpid::train
