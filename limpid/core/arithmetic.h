@@ -13,9 +13,10 @@ namespace limpid::arithmetic {
 inline constexpr std::size_t kBlock = 256;
 // The most i8 products whose sum always fits in i32: 2^31 / (128 * 128) - 1.
 inline constexpr std::size_t kMostI8Terms = 131'071;
-// Number of partial sums in a reduction over the last axis, and the elements of a row that they add
-// before the next ones begin.
+// Number of partial sums in a reduction over the last axis, the elements that they add before the
+// next ones begin, and the elements of a block, whose sum is one number.
 inline constexpr std::size_t kPartials = 16;
+inline constexpr std::size_t kRun = 128;
 inline constexpr std::size_t kRowBlock = 4096;
 
 // Elementary functions. The f32 forms are the polynomials of docs/arithmetic.md with their stated
@@ -75,8 +76,9 @@ float dot(const float* x, std::size_t x_stride, const float* w, std::size_t w_st
 double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w_stride,
            std::size_t k);
 
-// The sum of contiguous values, in blocks of kRowBlock: 16 partial sums (element i of a block is
-// added to partial i mod 16), then a tree over them (8, 4, 2, 1). Block totals are added as a tree.
+// The sum of contiguous values, in blocks of kRowBlock. A run of kRun elements has 16 partial sums:
+// element i is added to partial i mod 16. The partials of a block's runs are added as a tree, then
+// the 16 sums as another (8, 4, 2, 1). Block totals are added as a tree.
 float sum(std::span<const float> x);
 double sum(std::span<const double> x);
 

@@ -10,7 +10,7 @@ namespace limpid::arithmetic {
 
 // Adds totals as a tree, while they come in order: the sum over [a, b) is the sum over [a, m) plus
 // the sum over [m, b), where m - a is the largest power of two below b - a.
-template <class T>
+template <class T, std::size_t kMostDepth = 64>
 class Tree {
  public:
   void add(T total) {
@@ -19,44 +19,65 @@ class Tree {
   }
   // +0 if there are none.
   T total() const {
-    if (depth_ == 0) return T{0};
+    if (depth_ == 0) return T{};
     T sum = waiting_[depth_ - 1];
     for (std::size_t i = depth_ - 1; i-- > 0;) sum = waiting_[i] + sum;
     return sum;
   }
 
  private:
-  std::array<T, 64> waiting_{};  // sums over 2^p totals, p falling
+  std::array<T, kMostDepth> waiting_{};  // sums over 2^p totals, p falling
   std::size_t depth_ = 0;
   std::size_t count_ = 0;
 };
 
-// Adds the partial sums as a tree: 8, 4, 2, 1.
 template <class T>
-T fold_partials(std::array<T, kPartials> p) {
-  for (std::size_t half = kPartials / 2; half > 0; half /= 2)
-    for (std::size_t i = 0; i < half; ++i) p[i] += p[i + half];
-  return p[0];
-}
+struct Partials {
+  std::array<T, kPartials> sum{};
 
-// Adds element i to partial i mod kPartials, then the partials as a tree.
+  friend Partials operator+(Partials a, const Partials& b) {
+    for (std::size_t p = 0; p < kPartials; ++p) a.sum[p] += b.sum[p];
+    return a;
+  }
+  // As a tree: 8, 4, 2, 1.
+  T fold() const {
+    Partials p = *this;
+    for (std::size_t half = kPartials / 2; half > 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) p.sum[i] += p.sum[i + half];
+    return p.sum[0];
+  }
+};
+
+// Adds element i to partial i mod kPartials.
 template <class T>
-T in_partials(const T* x, std::size_t n) {
-  std::array<T, kPartials> partials{};
+Partials<T> in_partials(const T* x, std::size_t n) {
+  Partials<T> partials;
   std::size_t i = 0;
   for (; i + kPartials <= n; i += kPartials)
-    for (std::size_t p = 0; p < kPartials; ++p) partials[p] += x[i + p];
-  for (std::size_t p = 0; i + p < n; ++p) partials[p] += x[i + p];
-  return fold_partials(partials);
+    for (std::size_t p = 0; p < kPartials; ++p) partials.sum[p] += x[i + p];
+  for (std::size_t p = 0; i + p < n; ++p) partials.sum[p] += x[i + p];
+  return partials;
 }
 
-// The sum of a row: blocks of kRowBlock elements in partials, their totals as a tree.
+// The sum of at most kRowBlock elements: the partials of runs of kRun, added as a tree, then
+// folded.
+template <class T>
+T block_sum(const T* x, std::size_t n) {
+  if (n <= kRun) return in_partials(x, n).fold();
+  Tree<Partials<T>, 6> runs;  // of 2^5 runs
+  static_assert(kRowBlock == kRun << 5);
+  for (std::size_t begin = 0; begin < n; begin += kRun)
+    runs.add(in_partials(x + begin, n - begin < kRun ? n - begin : kRun));
+  return runs.total().fold();
+}
+
+// The sum of a row: blocks of kRowBlock elements, their totals as a tree.
 template <class T>
 T row_sum(const T* x, std::size_t n) {
-  if (n <= kRowBlock) return in_partials(x, n);
+  if (n <= kRowBlock) return block_sum(x, n);
   Tree<T> tree;
   for (std::size_t begin = 0; begin < n; begin += kRowBlock)
-    tree.add(in_partials(x + begin, n - begin < kRowBlock ? n - begin : kRowBlock));
+    tree.add(block_sum(x + begin, n - begin < kRowBlock ? n - begin : kRowBlock));
   return tree.total();
 }
 

@@ -16,33 +16,22 @@ namespace limpid::kernels::HWY_NAMESPACE {
 // once hide the latency of the additions.
 template <std::size_t kRows, std::size_t kTerms, class Term>
 HWY_INLINE void sum_terms(std::size_t n, const Term& term, V (&sums)[kRows * kTerms]) {
-  sum_blocks(
-      n, kRowBlock,
-      [&term](std::size_t i, std::size_t end, V(&totals)[kRows * kTerms]) HWY_ATTR {
-        Partials partials[kRows * kTerms];
-        LIMPID_UNROLL
-        for (std::size_t s = 0; s < kRows * kTerms; ++s) partials[s] = Partials(0.0f);
-        const auto add = [&](std::size_t v, std::size_t at, std::size_t lanes) HWY_ATTR {
-          LIMPID_UNROLL
-          for (std::size_t r = 0; r < kRows; ++r) {
-            const Many<kTerms> terms = term(r, at, lanes);
+  constexpr std::size_t kCount = kRows * kTerms;
+  sum_partials(
+      n,
+      [&term](std::size_t i, std::size_t lanes, std::size_t v, V(&partials)[kCount * kVectors])
+          HWY_ATTR {
             LIMPID_UNROLL
-            for (std::size_t t = 0; t < kTerms; ++t) {
-              V& sum = partials[r * kTerms + t].v[v];
-              const V x = terms.v[t];
-              sum = hn::Add(sum, lanes == kLanes ? x : first_lanes(x, lanes, zero()));
+            for (std::size_t r = 0; r < kRows; ++r) {
+              const Many<kTerms> terms = term(r, i, lanes);
+              LIMPID_UNROLL
+              for (std::size_t t = 0; t < kTerms; ++t) {
+                V& sum = partials[v * kCount + r * kTerms + t];
+                const V x = terms.v[t];
+                sum = hn::Add(sum, lanes == kLanes ? x : first_lanes(x, lanes, zero()));
+              }
             }
-          }
-        };
-        for (; i + kPartials <= end; i += kPartials) {
-          LIMPID_UNROLL
-          for (std::size_t v = 0; v < kVectors; ++v) add(v, i + v * kLanes, kLanes);
-        }
-        for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
-                                      HWY_ATTR { add(v, i + j, lanes); });
-        LIMPID_UNROLL
-        for (std::size_t s = 0; s < kRows * kTerms; ++s) totals[s] = sum_of(partials[s]);
-      },
+          },
       sums);
 }
 

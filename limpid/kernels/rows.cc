@@ -77,7 +77,7 @@ struct SumColumns {
   static HWY_INLINE void reduce(const Stripe<kWidth>& stripe, float* out) {
     V total[kWidth];
     sum_blocks(
-        stripe.rows, kBlock,
+        0, stripe.rows, kBlock,
         [&stripe](std::size_t row, std::size_t end, V(&sum)[kWidth]) HWY_ATTR {
           LIMPID_UNROLL
           for (std::size_t v = 0; v < kWidth; ++v) sum[v] = zero();
