@@ -31,6 +31,7 @@ class Tree {
   std::size_t count_ = 0;
 };
 
+// kPartials sums at once.
 template <class T>
 struct Partials {
   std::array<T, kPartials> sum{};
