@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostI8Terms = 131'071;
 // Number of partial sums in a reduction over the last axis, the elements that they add before the
 // next ones begin, and the elements of a block, whose sum is one number.
 inline constexpr std::size_t kPartials = 16;
-inline constexpr std::size_t kRun = 128;
+inline constexpr std::size_t kRun = 256;
 inline constexpr std::size_t kRowBlock = 4096;
 
 // Elementary functions. The f32 forms are the polynomials of docs/arithmetic.md with their stated
@@ -77,8 +77,8 @@ double dot(const double* x, std::size_t x_stride, const double* w, std::size_t w
            std::size_t k);
 
 // The sum of contiguous values, in blocks of kRowBlock. A run of kRun elements has 16 partial sums:
-// element i is added to partial i mod 16. The partials of a block's runs are added as a tree, then
-// the 16 sums as another (8, 4, 2, 1). Block totals are added as a tree.
+// element i is added to partial i mod 16. The partials of a block's runs are added in order, then
+// the 16 sums as a tree (8, 4, 2, 1). Block totals are added as a tree.
 float sum(std::span<const float> x);
 double sum(std::span<const double> x);
 

@@ -10,7 +10,7 @@ namespace limpid::arithmetic {
 
 // Adds totals as a tree, while they come in order: the sum over [a, b) is the sum over [a, m) plus
 // the sum over [m, b), where m - a is the largest power of two below b - a.
-template <class T, std::size_t kMostDepth = 64>
+template <class T>
 class Tree {
  public:
   void add(T total) {
@@ -19,14 +19,14 @@ class Tree {
   }
   // +0 if there are none.
   T total() const {
-    if (depth_ == 0) return T{};
+    if (depth_ == 0) return T{0};
     T sum = waiting_[depth_ - 1];
     for (std::size_t i = depth_ - 1; i-- > 0;) sum = waiting_[i] + sum;
     return sum;
   }
 
  private:
-  std::array<T, kMostDepth> waiting_{};  // sums over 2^p totals, p falling
+  std::array<T, 64> waiting_{};  // sums over 2^p totals, p falling
   std::size_t depth_ = 0;
   std::size_t count_ = 0;
 };
@@ -60,16 +60,13 @@ Partials<T> in_partials(const T* x, std::size_t n) {
   return partials;
 }
 
-// The sum of at most kRowBlock elements: the partials of runs of kRun, added as a tree, then
-// folded.
+// The sum of at most kRowBlock elements: the partials of runs of kRun, added in order, then folded.
 template <class T>
 T block_sum(const T* x, std::size_t n) {
-  if (n <= kRun) return in_partials(x, n).fold();
-  Tree<Partials<T>, 6> runs;  // of 2^5 runs
-  static_assert(kRowBlock == kRun << 5);
+  Partials<T> partials;
   for (std::size_t begin = 0; begin < n; begin += kRun)
-    runs.add(in_partials(x + begin, n - begin < kRun ? n - begin : kRun));
-  return runs.total().fold();
+    partials = partials + in_partials(x + begin, n - begin < kRun ? n - begin : kRun);
+  return partials.fold();
 }
 
 // The sum of a row: blocks of kRowBlock elements, their totals as a tree.

@@ -12,27 +12,33 @@ HWY_BEFORE_NAMESPACE();
 namespace limpid::kernels::HWY_NAMESPACE {
 
 // Sums over rows of n elements, from `in` on: term(r, i, lanes) gives kTerms terms of the elements
-// from i on of row r, of kRows; sums[r * kTerms + t] is the sum of the terms t. Several sums at
-// once hide the latency of the additions.
+// from i on of row r, of kRows; number r * kTerms + t of the result is the sum of the terms t.
+// Several sums at once hide the latency of the additions.
 template <std::size_t kRows, std::size_t kTerms, class Term>
-HWY_INLINE void sum_terms(std::size_t n, const Term& term, V (&sums)[kRows * kTerms]) {
-  constexpr std::size_t kCount = kRows * kTerms;
-  sum_partials(
-      n,
-      [&term](std::size_t i, std::size_t lanes, std::size_t v, V(&partials)[kCount * kVectors])
-          HWY_ATTR {
-            LIMPID_UNROLL
-            for (std::size_t r = 0; r < kRows; ++r) {
-              const Many<kTerms> terms = term(r, i, lanes);
-              LIMPID_UNROLL
-              for (std::size_t t = 0; t < kTerms; ++t) {
-                V& sum = partials[v * kCount + r * kTerms + t];
-                const V x = terms.v[t];
-                sum = hn::Add(sum, lanes == kLanes ? x : first_lanes(x, lanes, zero()));
-              }
-            }
-          },
-      sums);
+HWY_INLINE Many<kRows * kTerms> sum_terms(std::size_t n, const Term& term) {
+  const auto run = [&term](std::size_t i, std::size_t end) LIMPID_INLINED {
+    Many<kRows * kTerms * kVectors> sums(0.0f);
+    const auto add = [&](std::size_t v, std::size_t at, std::size_t lanes) HWY_ATTR {
+      LIMPID_UNROLL
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const Many<kTerms> terms = term(r, at, lanes);
+        LIMPID_UNROLL
+        for (std::size_t t = 0; t < kTerms; ++t) {
+          V& sum = sums.v[(r * kTerms + t) * kVectors + v];
+          const V x = terms.v[t];
+          sum = hn::Add(sum, lanes == kLanes ? x : first_lanes(x, lanes, zero()));
+        }
+      }
+    };
+    for (; i + kPartials <= end; i += kPartials) {
+      LIMPID_UNROLL
+      for (std::size_t v = 0; v < kVectors; ++v) add(v, i + v * kLanes, kLanes);
+    }
+    for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
+                                  HWY_ATTR { add(v, i + j, lanes); });
+    return sums;
+  };
+  return sum_partials<kRows * kTerms>(n, run);
 }
 
 // What is subtracted from the elements of a row, and what they are multiplied by then. The second
@@ -98,38 +104,30 @@ HWY_INLINE void find_moments(const float* in, std::size_t columns, float eps, co
   const V n = set(static_cast<float>(columns));
   const auto read = [&, in](std::size_t r, std::size_t i, std::size_t lanes)
                         HWY_ATTR { return unit.of(load_some(in + r * columns + i, lanes)); };
-  V mean[kRows];
-  LIMPID_UNROLL
-  for (std::size_t r = 0; r < kRows; ++r) mean[r] = zero();
+  Many<kRows> mean(0.0f);
   if constexpr (kCentered) {
-    sum_terms<kRows, 1>(
-        columns,
-        [&read](std::size_t r, std::size_t i, std::size_t lanes)
-            HWY_ATTR { return Many<1>(read(r, i, lanes)); },
-        mean);
+    mean = sum_terms<kRows, 1>(columns, [&read](std::size_t r, std::size_t i, std::size_t lanes)
+                                            HWY_ATTR { return Many<1>(read(r, i, lanes)); });
     LIMPID_UNROLL
-    for (std::size_t r = 0; r < kRows; ++r) mean[r] = hn::Div(mean[r], n);
+    for (std::size_t r = 0; r < kRows; ++r) mean.v[r] = hn::Div(mean.v[r], n);
   }
   constexpr std::size_t kTerms = kCentered ? 2 : 1;
-  V sums[kRows * kTerms];
-  sum_terms<kRows, kTerms>(
-      columns,
-      [&](std::size_t r, std::size_t i, std::size_t lanes) HWY_ATTR {
-        const V c = hn::Sub(read(r, i, lanes), mean[r]);
+  const auto sums = sum_terms<kRows, kTerms>(
+      columns, [&](std::size_t r, std::size_t i, std::size_t lanes) HWY_ATTR {
+        const V c = hn::Sub(read(r, i, lanes), mean.v[r]);
         Many<kTerms> terms;
         terms.v[0] = hn::Mul(c, c);
         if constexpr (kCentered) terms.v[1] = c;
         return terms;
-      },
-      sums);
+      });
   LIMPID_UNROLL
   for (std::size_t r = 0; r < kRows; ++r) {
-    V square = hn::Div(sums[r * kTerms], n), rest = zero();
+    V square = hn::Div(sums.v[r * kTerms], n), rest = zero();
     if constexpr (kCentered) {
-      rest = hn::Div(sums[r * kTerms + 1], n);
+      rest = hn::Div(sums.v[r * kTerms + 1], n);
       square = hn::Sub(square, minimum(hn::Mul(rest, rest), square));
     }
-    moments[r] = {mean[r], rest, hn::Div(set(1.0f), hn::Sqrt(hn::Add(square, set(eps))))};
+    moments[r] = {mean.v[r], rest, hn::Div(set(1.0f), hn::Sqrt(hn::Add(square, set(eps))))};
   }
 }
 
@@ -191,10 +189,8 @@ HWY_INLINE void gradient_row_in(const InUnit& unit, const Moments& moments, cons
                                 float* gh) {
   const V n = set(static_cast<float>(columns));
   constexpr std::size_t kTerms = kCentered ? 2 : 1;
-  V sums[kTerms];
-  sum_terms<1, kTerms>(
-      columns,
-      [&](std::size_t, std::size_t i, std::size_t lanes) HWY_ATTR {
+  const auto sums =
+      sum_terms<1, kTerms>(columns, [&](std::size_t, std::size_t i, std::size_t lanes) HWY_ATTR {
         const V h = moments.normalised(unit.of(load_some(x + i, lanes)));
         V d = load_some(g + i, lanes);
         if constexpr (kGamma) {
@@ -205,10 +201,9 @@ HWY_INLINE void gradient_row_in(const InUnit& unit, const Moments& moments, cons
         terms.v[0] = hn::Mul(d, h);
         if constexpr (kCentered) terms.v[1] = d;
         return terms;
-      },
-      sums);
-  const V mean_dh = hn::Div(sums[0], n);
-  const V mean_d = kCentered ? hn::Div(sums[kTerms - 1], n) : zero();
+      });
+  const V mean_dh = hn::Div(sums.v[0], n);
+  const V mean_d = kCentered ? hn::Div(sums.v[kTerms - 1], n) : zero();
   const auto finish = [&](std::size_t at, std::size_t lanes) HWY_ATTR {
     const V h = moments.normalised(unit.of(load_some(x + at, lanes)));
     V d = load_some(g + at, lanes);

@@ -22,6 +22,17 @@ using arithmetic::kRun;
 constexpr std::size_t kVectors = kPartials / kLanes;
 using Partials = Many<kVectors>;
 
+HWY_INLINE Partials load_partials(const float* in) {
+  Partials x;
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) x.v[v] = load(in + v * kLanes);
+  return x;
+}
+HWY_INLINE void store_partials(const Partials& x, float* out) {
+  LIMPID_UNROLL
+  for (std::size_t v = 0; v < kVectors; ++v) store(x.v[v], out + v * kLanes);
+}
+
 HWY_INLINE V first_lanes(V v, std::size_t n, V others) {
   return hn::IfThenElse(hn::FirstN(F32(), n), v, others);
 }
@@ -77,92 +88,84 @@ HWY_INLINE V sum_of(const Partials& p) {
   return fold(p, [](V a, V b) HWY_ATTR { return hn::Add(a, b); });
 }
 
-// Totals of several sums, at most 2^(kDepth - 1) of each, added as a tree while they come in order
-// (arithmetic::Tree).
-template <std::size_t kCount, std::size_t kDepth>
+// Totals of kCount sums, added as a tree while they come in order (arithmetic::Tree).
+template <std::size_t kCount>
 class TreeOf {
  public:
-  HWY_INLINE void add(const V (&total)[kCount]) {
-    LIMPID_UNROLL
-    for (std::size_t c = 0; c < kCount; ++c) waiting_[depth_][c] = total[c];
+  // Explicit, as that of Many.
+  HWY_INLINE TreeOf() {}
+  HWY_INLINE void add(const Many<kCount>& totals) {
+    waiting_[depth_] = totals;
     for (std::size_t left = count_++; left % 2 == 1; left /= 2) join();
     ++depth_;
   }
   // Requires that there was a total.
-  HWY_INLINE void sum(V (&total)[kCount]) {
+  HWY_INLINE Many<kCount> sums() {
     for (--depth_; depth_ > 0;) join();
-    LIMPID_UNROLL
-    for (std::size_t c = 0; c < kCount; ++c) total[c] = waiting_[0][c];
+    return waiting_[0];
   }
 
  private:
   // Adds the last one to the one before it.
   HWY_INLINE void join() {
     --depth_;
-    LIMPID_UNROLL
-    for (std::size_t c = 0; c < kCount; ++c)
-      waiting_[depth_][c] = hn::Add(waiting_[depth_][c], waiting_[depth_ + 1][c]);
+    waiting_[depth_] = waiting_[depth_] + waiting_[depth_ + 1];
   }
 
-  V waiting_[kDepth][kCount];
+  Many<kCount> waiting_[64];
   std::size_t depth_ = 0;
   std::size_t count_ = 0;
 };
 
-// Blocks of `size` elements of [begin, end): block(begin, end, totals) computes the totals of one;
-// their sums as a tree are the result.
-template <std::size_t kDepth = 64, std::size_t kCount, class Block>
-HWY_INLINE void sum_blocks(std::size_t begin, std::size_t end, std::size_t size, const Block& block,
-                           V (&sums)[kCount]) {
-  if (end - begin <= size) return block(begin, end, sums);
-  TreeOf<kCount, kDepth> tree;
-  for (; begin < end; begin += size) {
-    block(begin, HWY_MIN(begin + size, end), sums);
-    tree.add(sums);
-  }
-  tree.sum(sums);
+// Blocks of `size` elements of [0, n): block(begin, end) gives kCount totals of one; their sums as
+// a tree are the result.
+template <std::size_t kCount, class Block>
+HWY_INLINE Many<kCount> sum_blocks(std::size_t n, std::size_t size, const Block& block) {
+  if (n <= size) return block(std::size_t{0}, n);
+  TreeOf<kCount> tree;
+  for (std::size_t begin = 0; begin < n; begin += size)
+    tree.add(block(begin, HWY_MIN(begin + size, n)));
+  return tree.sums();
 }
 
-// kCount sums over n elements: add(i, lanes, v, partials) adds the terms of the elements from i on
-// to partials[v * kCount + s], for every sum s. v counts the vectors of kPartials elements.
-template <std::size_t kCount, class Add>
-HWY_INLINE void sum_partials(std::size_t n, const Add& add, V (&sums)[kCount]) {
-  constexpr std::size_t kAll = kCount * kVectors;
-  const auto run = [&add](std::size_t i, std::size_t end, V(&partials)[kAll]) HWY_ATTR {
+// Of a lambda that is called at several places and shall be inlined at each.
+#undef LIMPID_INLINED
+#define LIMPID_INLINED HWY_ATTR __attribute__((always_inline))
+
+// kCount sums over n elements: run(begin, end) gives the partials of those of [begin, end), at most
+// kRun; vector v of sum s is number s * kVectors + v. Without a loop over runs a short row takes
+// two thirds of the time.
+template <std::size_t kCount, class Run>
+HWY_INLINE Many<kCount> sum_partials(std::size_t n, const Run& run) {
+  const auto totals_of = [](const Many<kCount * kVectors>& partials) LIMPID_INLINED {
+    Many<kCount> totals;
     LIMPID_UNROLL
-    for (std::size_t p = 0; p < kAll; ++p) partials[p] = zero();
-    for (; i + kPartials <= end; i += kPartials) {
+    for (std::size_t s = 0; s < kCount; ++s) {
+      Partials p;
       LIMPID_UNROLL
-      for (std::size_t v = 0; v < kVectors; ++v) add(i + v * kLanes, kLanes, v, partials);
+      for (std::size_t v = 0; v < kVectors; ++v) p.v[v] = partials.v[s * kVectors + v];
+      totals.v[s] = sum_of(p);
     }
-    for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes)
-                                  HWY_ATTR { add(i + j, lanes, v, partials); });
+    return totals;
   };
-  sum_blocks(
-      0, n, kRowBlock,
-      [&run](std::size_t begin, std::size_t end, V(&totals)[kCount]) HWY_ATTR {
-        V partials[kAll];
-        static_assert(kRowBlock == kRun << 5);
-        sum_blocks<6>(begin, end, kRun, run, partials);
-        LIMPID_UNROLL
-        for (std::size_t s = 0; s < kCount; ++s) {
-          Partials p;
-          LIMPID_UNROLL
-          for (std::size_t v = 0; v < kVectors; ++v) p.v[v] = partials[v * kCount + s];
-          totals[s] = sum_of(p);
-        }
-      },
-      sums);
+  if (n <= kRun) return totals_of(run(0, n));
+  return sum_blocks<kCount>(n, kRowBlock, [&](std::size_t begin, std::size_t end) HWY_ATTR {
+    Many<kCount * kVectors> partials(0.0f);
+    for (; begin < end; begin += kRun) partials = partials + run(begin, HWY_MIN(begin + kRun, end));
+    return totals_of(partials);
+  });
 }
 
 HWY_INLINE V sum_row(const float* in, std::size_t n) {
-  V total[1];
-  sum_partials(
-      n,
-      [in](std::size_t i, std::size_t lanes, std::size_t v, V(&sum)[kVectors])
-          HWY_ATTR { sum[v] = hn::Add(sum[v], load_some(in + i, lanes)); },
-      total);
-  return total[0];
+  const auto run = [in](std::size_t i, std::size_t end) LIMPID_INLINED {
+    Partials sum(0.0f);
+    for (; i + kPartials <= end; i += kPartials) sum = sum + load_partials(in + i);
+    for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+      sum.v[v] = hn::Add(sum.v[v], load_some(in + i + j, lanes));
+    });
+    return sum;
+  };
+  return sum_partials<1>(n, run).v[0];
 }
 
 struct Highest {
@@ -203,16 +206,22 @@ HWY_INLINE void map_row(const float* in, std::size_t n, float* out, const F& f) 
 // The sum of exp(in[i] - highest); stores the terms in `out` if kStores.
 template <bool kStores>
 HWY_INLINE V sum_exponentials(const float* in, std::size_t n, V highest, float* out) {
-  V total[1];
-  sum_partials(
-      n,
-      [&](std::size_t i, std::size_t lanes, std::size_t v, V(&sum)[kVectors]) HWY_ATTR {
-        const V e = exp(hn::Sub(load_some(in + i, lanes), highest));
-        if constexpr (kStores) store_some(e, out + i, lanes);
-        sum[v] = hn::Add(sum[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
-      },
-      total);
-  return total[0];
+  const Partials m(highest);
+  const auto run = [&](std::size_t i, std::size_t end) LIMPID_INLINED {
+    Partials sum(0.0f);
+    for (; i + kPartials <= end; i += kPartials) {
+      const Partials e = exp(load_partials(in + i) - m);
+      if constexpr (kStores) store_partials(e, out + i);
+      sum = sum + e;
+    }
+    for_each_of_last(end - i, [&](std::size_t v, std::size_t j, std::size_t lanes) HWY_ATTR {
+      const V e = exp(hn::Sub(load_some(in + i + j, lanes), highest));
+      if constexpr (kStores) store_some(e, out + i + j, lanes);
+      sum.v[v] = hn::Add(sum.v[v], lanes == kLanes ? e : first_lanes(e, lanes, zero()));
+    });
+    return sum;
+  };
+  return sum_partials<1>(n, run).v[0];
 }
 
 // The maximum for softmax: the sign of a zero does not matter, and neither does the maximum of a

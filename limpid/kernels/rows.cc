@@ -75,20 +75,17 @@ struct Stripe {
 struct SumColumns {
   template <std::size_t kWidth>
   static HWY_INLINE void reduce(const Stripe<kWidth>& stripe, float* out) {
-    V total[kWidth];
-    sum_blocks(
-        0, stripe.rows, kBlock,
-        [&stripe](std::size_t row, std::size_t end, V(&sum)[kWidth]) HWY_ATTR {
-          LIMPID_UNROLL
-          for (std::size_t v = 0; v < kWidth; ++v) sum[v] = zero();
-          for (; row < end; ++row) {
-            LIMPID_UNROLL
-            for (std::size_t v = 0; v < kWidth; ++v) sum[v] = hn::Add(sum[v], stripe.get(row, v));
-          }
-        },
-        total);
+    const auto block = [&stripe](std::size_t row, std::size_t end) HWY_ATTR {
+      Many<kWidth> sum(0.0f);
+      for (; row < end; ++row) {
+        LIMPID_UNROLL
+        for (std::size_t v = 0; v < kWidth; ++v) sum.v[v] = hn::Add(sum.v[v], stripe.get(row, v));
+      }
+      return sum;
+    };
+    const Many<kWidth> total = sum_blocks<kWidth>(stripe.rows, kBlock, block);
     LIMPID_UNROLL
-    for (std::size_t v = 0; v < kWidth; ++v) stripe.put(total[v], v, out);
+    for (std::size_t v = 0; v < kWidth; ++v) stripe.put(total.v[v], v, out);
   }
 };
 
