@@ -179,8 +179,13 @@ class Reverse {
       std::vector<Value> inputs;
       for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
       const auto ask = [&](std::span<const Value> cotangents) {
-        return node.op->gradient.rule(
+        std::vector<Value> answers = node.op->gradient.rule(
             {inputs, values.subspan(first, count), cotangents, node.attributes});
+        if (answers.size() != inputs.size())
+          throw Error(ErrorCode::kInternal,
+                      fmt::format("grad of '{}': the rule of {} gives {} cotangents, expected {}",
+                                  f_.name(), node.op->name, answers.size(), inputs.size()));
+        return answers;
       };
       const std::span<Value> cotangents = std::span(cotangents_).subspan(first, count);
       for (std::size_t r = 0; r < count; ++r)
