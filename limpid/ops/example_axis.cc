@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "limpid/ops/detail/example_axis.h"
+
+#include <algorithm>
 
 namespace limpid {
 
