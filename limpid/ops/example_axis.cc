@@ -1,3 +1,4 @@
+// The places of examples in shapes, and the rules of detail/example_axis.h.
 #include "limpid/ops/detail/example_axis.h"
 
 #include <algorithm>
