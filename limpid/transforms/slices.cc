@@ -67,12 +67,14 @@ std::optional<Part> part_in_zeros(const Value& v) {
 }
 
 Value sum_of_parts(std::vector<Part> parts, const Shape& shape) {
-  // From the last axis on, parts that are alike in all others become one.
+  // From the last axis on, parts of one size that are alike in all other axes become one. Others
+  // are added: the published bits of gradients have that order.
   for (std::size_t axis = shape.rank(); axis-- > 0 && parts.size() > 1;) {
     std::map<std::pair<List, List>, std::vector<Part>> alike;
     for (Part& p : parts) {
-      List low = p.low, size(p.value.shape().dims().begin(), p.value.shape().dims().end());
-      low[axis] = size[axis] = 0;
+      const Shape own = p.value.shape();
+      List low = p.low, size(own.begin(), own.end());
+      low[axis] = 0;
       alike[{std::move(low), std::move(size)}].push_back(std::move(p));
     }
     parts.clear();
