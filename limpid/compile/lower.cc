@@ -8,7 +8,11 @@
 #include "limpid/compile/lowering.h"
 #include "limpid/core/error.h"
 #include "limpid/function/interpret.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/barrier.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/random.h"
+#include "limpid/ops/shape.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/simplify.h"
 
@@ -36,18 +40,10 @@ bool all_lanes(std::span<const Type> types) {
   return std::all_of(types.begin(), types.end(), [](const Type& t) { return is_lane(t.dtype); });
 }
 
-// The element kernel of a call, or kCount if there is none for its types.
+// The element kernel of a call, or kNoElement if there is none for its types.
 Element element_of(const Call& call) {
   const Kernel& kernel = call.op.kernel;
-  if (!all_lanes(call.inputs)) return kNoElement;
-  if (kernel.kind == KernelKind::kCast) {
-    const Dtype from = call.inputs[0].dtype;
-    if (call.attributes.get<Dtype>("dtype") != Dtype::kF32) return kNoElement;
-    return from == Dtype::kI32    ? Element::kI32ToF32
-           : from == Dtype::kBool ? Element::kMaskToF32
-                                  : kNoElement;
-  }
-  if (kernel.kind != KernelKind::kElement) return kNoElement;
+  if (call.inputs.empty() || !all_lanes(call.inputs)) return kNoElement;
   const Dtype dtype = call.inputs.back().dtype;
   if (kernel.element == Element::kSelect)
     return dtype == Dtype::kBool ? kNoElement : Element::kSelect;
@@ -56,39 +52,58 @@ Element element_of(const Call& call) {
                                 : kNoElement;
 }
 
-// Whether a composition runs as one step; otherwise its body is lowered.
-bool is_served(const Call& call) {
-  const Type& x = call.inputs[0];
-  switch (call.op.kernel.kind) {
-    case KernelKind::kElement:
-      return element_of(call) != kNoElement;
-    case KernelKind::kLinear:
-    case KernelKind::kQuantizedLinear:
-      return x.dtype == Dtype::kF32;
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-      return x.dtype == Dtype::kF32 &&
-             call.attributes.integer("axis") + 1 == static_cast<std::int64_t>(x.shape.rank());
-    case KernelKind::kLayerNorm:
-    case KernelKind::kRmsNorm:
-    case KernelKind::kLayerNormGradient:
-    case KernelKind::kRmsNormGradient:
-    case KernelKind::kAdamUpdate:
-      return x.dtype == Dtype::kF32;
-    default:
-      return false;
-  }
+// That of a cast: the dtypes choose it.
+Element element_of_cast(const Call& call) {
+  const Dtype from = call.inputs[0].dtype;
+  if (call.attributes.get<Dtype>("dtype") != Dtype::kF32) return kNoElement;
+  return from == Dtype::kI32    ? Element::kI32ToF32
+         : from == Dtype::kBool ? Element::kMaskToF32
+                                : kNoElement;
 }
 
-// Whether a product has a kernel.
-bool is_served_product(const Call& call) {
-  if (call.inputs[0].dtype != Dtype::kF32) return false;
-  if (call.op.kernel.kind != KernelKind::kMatmul || call.inputs[1].dtype == Dtype::kF32)
-    return true;
-  return !call.attributes.get<bool>("transpose_a") && call.inputs[1].shape.rank() == 2;
+// Whether a call is lowered as it is. Otherwise the body of a composition is.
+bool is_served(const Call& call) {
+  if (element_of(call) != kNoElement) return true;
+  const StepKind* const kind = step_kind(call.op);
+  return kind && kind->serves(call);
 }
+
+// ---- the kinds of what becomes no step of its own
+
+constexpr const Op* kAliases[] = {&op::reshape, &op::stop_gradient};
+void lower_alias(Lowering& l, const Node& node, const Call&) {
+  l.set_alias(node.first_output, node.inputs[0]);
+}
+
+constexpr const Op* kBarrier[] = {&op::barrier};
+void lower_barrier(Lowering& l, const Node& node, const Call&) { l.lower_barrier(node); }
+
+constexpr const Op* kBroadcast[] = {&op::broadcast};
+void lower_broadcast(Lowering& l, const Node& node, const Call& call) {
+  l.lower_broadcast(node, call);
+}
+
+constexpr const Op* kCast[] = {&op::cast};
+bool serves_cast(const Call& call) { return element_of_cast(call) != kNoElement; }
+void lower_cast(Lowering& l, const Node& node, const Call& call) {
+  l.add_lanes(node, call, element_of_cast(call));
+}
+
+constexpr const Op* kRandomBits[] = {&op::random_bits};
+bool serves_one_key(const Call& call) { return call.inputs[0].shape.rank() == 0; }
+void lower_random_bits(Lowering& l, const Node& node, const Call& call) {
+  l.add_lanes(node, call, kNoElement);
+}
+
+constexpr StepKind kValueKinds[] = {{kAliases, serves_all, lower_alias, true},
+                                    {kBarrier, serves_all, lower_barrier},
+                                    {kBroadcast, serves_all, lower_broadcast, true},
+                                    {kCast, serves_cast, lower_cast},
+                                    {kRandomBits, serves_one_key, lower_random_bits}};
 
 }  // namespace
+
+constexpr StepKinds value_steps = kValueKinds;
 
 Lowering::Lowering(const Function& original, kernels::Isa isa)
     : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))) {
@@ -110,9 +125,9 @@ Plan Lowering::run() {
 void Lowering::set_alias(ValueId v, ValueId source) {
   // Chains of aliases are resolved as they are made: an untrusted text may hold long ones.
   const bool chained = known(source).how == How::kAlias;
-  known(v).how = How::kAlias;
-  known(v).not_before = known(source).not_before;
-  known(v).source = chained ? known(source).source : source;
+  entry(v).how = How::kAlias;
+  entry(v).not_before = known(source).not_before;
+  entry(v).source = chained ? known(source).source : source;
 }
 
 std::int32_t Lowering::made_by(ValueId v) const {
@@ -129,7 +144,7 @@ std::int32_t Lowering::behind(ValueId v) const {
 
 SlotId Lowering::memory(ValueId v) {
   const ValueId r = resolve(v);
-  Known& k = known(r);
+  Known& k = entry(r);
   if (k.slot >= 0) return k.slot;
   if (k.how == How::kConstant) {
     k.slot = constant_slot(k.constant);
@@ -147,9 +162,9 @@ SlotId Lowering::memory(ValueId v) {
     const SlotId slot = new_slot(r);
     step.program.outputs.push_back({~0, slot});
     plan_.steps.push_back(std::move(step));
-    known(r).slot = slot;
-    known(r).how = How::kMemory;
-    known(r).step = last_step();
+    entry(r).slot = slot;
+    entry(r).how = How::kMemory;
+    entry(r).step = last_step();
   }
   return known(r).slot;
 }
@@ -161,8 +176,7 @@ void Lowering::lower_nodes() {
   const auto is_early = [&](ValueId v) { return early[static_cast<std::size_t>(v)]; };
   std::vector<const Node*> order, rest;
   for (const Node& node : f_.nodes()) {
-    const bool first = node.op->kernel.kind != KernelKind::kBarrier &&
-                       f_.call_types(node).outputs.size() == 1 &&
+    const bool first = node.op != &op::barrier && f_.call_types(node).outputs.size() == 1 &&
                        elements(node.first_output) == 1 &&
                        std::all_of(node.inputs.begin(), node.inputs.end(), is_early);
     early[static_cast<std::size_t>(node.first_output)] = first;
@@ -187,8 +201,8 @@ void Lowering::find_uses(const std::vector<const Node*>& order) {
   };
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Node& node = *order[i];
-    const KernelKind kind = node.op->kernel.kind;
-    if (kind == KernelKind::kReshape || kind == KernelKind::kBroadcast)
+    const StepKind* const kind = step_kind(*node.op);
+    if (kind && kind->is_view)
       source[static_cast<std::size_t>(node.first_output)] =
           source[static_cast<std::size_t>(node.inputs[0])];
     else
@@ -220,61 +234,9 @@ void Lowering::lower(const Node& node) {
   const Function::CallTypes types = f_.call_types(node);
   const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
   if (make_constant(node, call)) return;
-  switch (node.op->kernel.kind) {
-    case KernelKind::kReshape:
-      return set_alias(node.first_output, node.inputs[0]);
-    case KernelKind::kBarrier:
-      return lower_barrier(node);
-    case KernelKind::kBroadcast:
-      return lower_broadcast(node, call);
-    case KernelKind::kRandomBits:
-      if (types.inputs[0].shape.rank() == 0) return add_lanes(node, call, kNoElement);
-      break;
-    case KernelKind::kElement:
-    case KernelKind::kCast:
-      if (const Element e = element_of(call); e != kNoElement) return add_lanes(node, call, e);
-      break;
-    case KernelKind::kMatmul:
-    case KernelKind::kLinear:
-    case KernelKind::kQuantizedLinear:
-      if (is_served_product(call)) return add_matmul(node, call);
-      break;
-    case KernelKind::kSoftmax:
-    case KernelKind::kLogSoftmax:
-    case KernelKind::kSum:
-    case KernelKind::kMax:
-    case KernelKind::kMin:
-      if (types.inputs[0].dtype == Dtype::kF32) return add_along_axis(node, call);
-      break;
-    case KernelKind::kLayerNorm:
-    case KernelKind::kRmsNorm:
-      return add_norm(node, call);
-    case KernelKind::kLayerNormGradient:
-    case KernelKind::kRmsNormGradient:
-      return add_norm_gradient(node, call);
-    case KernelKind::kTranspose:
-      if (keeps_order(call)) return set_alias(node.first_output, node.inputs[0]);
-      if (is_matrix_transpose(call)) return add_transpose(node, call);
-      return add_permutation(node, call);
-    case KernelKind::kMove:
-      return add_moves(node, call);
-    case KernelKind::kGather:
-      return add_gather(node, call);
-    case KernelKind::kScatterAdd:
-      if (call.outputs[0].dtype == Dtype::kF32) return add_scatter_add(node, call);
-      break;
-    case KernelKind::kAttention:
-    case KernelKind::kCachedAttention:
-      return add_attention(node, call);
-    case KernelKind::kUpdateRows:
-      if (size_of(types.inputs[0].dtype) == 4) return add_update_rows(node, call);
-      break;
-    case KernelKind::kAdamUpdate:
-      return add_adam(node, call);
-    case KernelKind::kConstant:
-    case KernelKind::kNone:
-      break;
-  }
+  if (const Element e = element_of(call); e != kNoElement) return add_lanes(node, call, e);
+  const StepKind* const kind = step_kind(*node.op);
+  if (kind && kind->serves(call)) return kind->lower(*this, node, call);
   add_reference(node, call);
 }
 
@@ -299,7 +261,7 @@ void Lowering::lower_barrier(const Node& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId result = node.first_output + static_cast<ValueId>(i);
     set_alias(result, node.inputs[i]);
-    known(result).not_before = last_step();
+    entry(result).not_before = last_step();
   }
 }
 
@@ -326,7 +288,7 @@ void Lowering::lower_broadcast(const Node& node, const Call& call) {
       memory(source);
     }
   }
-  known(result) = k;
+  entry(result) = k;
 }
 
 bool Lowering::repeats_one_block(const Shape& from, const Shape& to, LaneInput& view) {
@@ -400,7 +362,7 @@ void Lowering::add_lanes(const Node& node, const Call& call, Element element) {
   step.program.instructions.push_back(instruction);
   step.nanoseconds += kNanosecondsPerLane * static_cast<double>(elements(result));
   for (ValueId id : node.inputs) step.not_before = std::max(step.not_before, behind(id));
-  Known& k = known(result);
+  Known& k = entry(result);
   k.how = How::kLane;
   k.step = at;
   k.instruction = static_cast<std::int32_t>(step.program.instructions.size()) - 1;

@@ -1,12 +1,13 @@
 // Lowering: from a Function to the steps of a Plan, before they are fused and placed. lower.cc
-// handles values, the order of nodes and element-wise programs; each step_*.cc handles the calls
-// that become its kind of step. Depends on plan.h.
+// handles values, the order of nodes and element-wise programs; each step_*.cc has the kinds of
+// its steps. Depends on plan.h.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,12 +27,33 @@ inline constexpr double kNanosecondsPerReferenceElement = 2;
 inline constexpr double kNanosecondsPerScore = 1;
 inline constexpr double kNanosecondsPerPackedElement = 1;
 
+class Lowering;
+
+// A kind of step: how calls of some ops are lowered. Element-wise ops with a kernel need none.
+struct StepKind {
+  std::span<const Op* const> ops;
+  // Whether it takes a call. If not, a primitive runs its reference arithmetic, and the body of a
+  // composition is lowered; of such a call there are no outputs yet.
+  bool (*serves)(const Call& call);
+  void (*lower)(Lowering& lowering, const Node& node, const Call& call);
+  // The result is no step: its readers read the operand.
+  bool is_view = false;
+};
+inline bool serves_all(const Call&) { return true; }
+inline bool serves_f32(const Call& call) { return call.inputs[0].dtype == Dtype::kF32; }
+
+// The kinds of each file; step_kinds.cc joins them.
+using StepKinds = std::span<const StepKind>;
+extern const StepKinds value_steps, matmul_steps, row_steps, move_steps, numbered_row_steps,
+    attention_steps, adam_steps;
+// The kind of step of an op, or nullptr.
+const StepKind* step_kind(const Op& op);
+
 class Lowering {
  public:
   Lowering(const Function& original, kernels::Isa isa);
   Plan run();
 
- private:
   // How a value is represented.
   enum class How : std::uint8_t {
     kMemory,    // in `slot`, written by step `step` (-1: an input)
@@ -58,11 +80,12 @@ class Lowering {
     while (known(v).how == How::kAlias) v = known(v).source;
     return v;
   }
-  Known& known(ValueId v) { return known_[static_cast<std::size_t>(v)]; }
   const Known& known(ValueId v) const { return known_[static_cast<std::size_t>(v)]; }
   std::size_t elements(ValueId v) const {
     return static_cast<std::size_t>(f_.type(v).shape.elements());
   }
+
+  const kernels::Kernels& kernels() const { return *plan_.kernels; }
 
   SlotId add_slot(const Type& type, Place place, std::size_t offset) {
     plan_.slots.push_back({type, place, offset});
@@ -76,20 +99,11 @@ class Lowering {
   }
 
   void set_memory(ValueId v, SlotId slot, std::int32_t step) {
-    known(v).how = How::kMemory;
-    known(v).slot = slot;
-    known(v).step = step;
-  }
-  void set_constant(ValueId v, Tensor value) {
-    known(v).how = How::kConstant;
-    known(v).constant = std::move(value);
+    entry(v).how = How::kMemory;
+    entry(v).slot = slot;
+    entry(v).step = step;
   }
   void set_alias(ValueId v, ValueId source);
-
-  // The step that computes a value.
-  std::int32_t made_by(ValueId v) const;
-  // The last barrier between a value and the step that computes it, as Known::not_before; -1: none.
-  std::int32_t behind(ValueId v) const;
 
   // The slot of a value. Stores the value in a slot if it has none yet.
   SlotId memory(ValueId v);
@@ -114,6 +128,36 @@ class Lowering {
     set_memory(node.first_output, out, last_step());
   }
 
+  // Appends a row-wise step on the first input, with room for a program after it.
+  template <class R>
+  void add_rows(const Node& node, R root) {
+    root.in = memory(node.inputs[0]);
+    add_step_of(node, std::move(root),
+                kNanosecondsPerRowElement * static_cast<double>(elements(node.inputs[0])),
+                elements(node.first_output));
+  }
+
+  // ---- kinds of steps that share state
+
+  void lower_barrier(const Node& node);
+  void lower_broadcast(const Node& node, const Call& call);
+  // Adds an element-wise call to a program; without an element, random bits.
+  void add_lanes(const Node& node, const Call& call, kernels::Element element);
+  // The slot of operand b of a product. A constant is packed once; bf16 or i8 weights that are not
+  // constant are packed in every run.
+  SlotId packed_operand(ValueId id, const Layout& layout);
+
+ private:
+  Known& entry(ValueId v) { return known_[static_cast<std::size_t>(v)]; }
+  void set_constant(ValueId v, Tensor value) {
+    entry(v).how = How::kConstant;
+    entry(v).constant = std::move(value);
+  }
+  // The step that computes a value.
+  std::int32_t made_by(ValueId v) const;
+  // The last barrier between a value and the step that computes it, as Known::not_before; -1: none.
+  std::int32_t behind(ValueId v) const;
+
   // ---- memory
 
   // An output is read at the end.
@@ -134,8 +178,6 @@ class Lowering {
   // Computes ops without inputs now; a value without elements needs no computation. Calls of
   // constants are constants already, by simplify().
   bool make_constant(const Node& node, const Call& call);
-  void lower_barrier(const Node& node);
-  void lower_broadcast(const Node& node, const Call& call);
 
   // Whether the dimensions that a broadcast does not repeat are adjacent.
   static bool repeats_one_block(const Shape& from, const Shape& to, LaneInput& view);
@@ -148,7 +190,6 @@ class Lowering {
 
   // Inputs are numbered ~0, ~1, ... until fuse() is done, since more may be added.
   std::int32_t lane_operand(std::int32_t step, ValueId id);
-  void add_lanes(const Node& node, const Call& call, kernels::Element element);
   // The results in the program of a step that later calls read.
   std::size_t live(std::int32_t step) const;
   // After the program has taken a call.
@@ -156,45 +197,6 @@ class Lowering {
 
   void add_reference(const Node& node, const Call& call);
   void write_output(std::size_t index);
-
-  // ---- products and attention
-
-  void add_matmul(const Node& node, const Call& call);
-  // The slot of operand b. A constant is packed once; bf16 or i8 weights that are not constant are
-  // packed in every run.
-  SlotId packed_operand(ValueId id, const Layout& layout);
-  void add_attention(const Node& node, const Call& call);
-  // The slot of a mask with `rows` rows of `keys`. A broadcast that repeats whole rows is read
-  // directly, with fewer rows.
-  SlotId mask_operand(ValueId mask, std::size_t keys, bool may_repeat, std::size_t& rows);
-
-  // ---- rows
-
-  void add_along_axis(const Node& node, const Call& call);
-  void add_norm(const Node& node, const Call& call);
-  void add_norm_gradient(const Node& node, const Call& call);
-  // Appends a row-wise step on the first input, with room for a program after it.
-  template <class R>
-  void add_rows(const Node& node, R root) {
-    root.in = memory(node.inputs[0]);
-    add_step_of(node, std::move(root),
-                kNanosecondsPerRowElement * static_cast<double>(elements(node.inputs[0])),
-                elements(node.first_output));
-  }
-  void add_adam(const Node& node, const Call& call);
-
-  // ---- data movement
-
-  // Whether only dimensions of size 1 move.
-  static bool keeps_order(const Call& call);
-  static bool is_matrix_transpose(const Call& call);
-  void add_transpose(const Node& node, const Call& call);
-  void add_permutation(const Node& node, const Call& call);
-  // A slice, or a concatenation.
-  void add_moves(const Node& node, const Call& call);
-  void add_gather(const Node& node, const Call& call);
-  void add_scatter_add(const Node& node, const Call& call);
-  void add_update_rows(const Node& node, const Call& call);
 
   Function f_;
   Plan plan_;

@@ -6,6 +6,7 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/worker.h"
+#include "limpid/ops/update.h"
 
 namespace limpid::detail {
 namespace {
@@ -49,21 +50,27 @@ struct AdamStep final : Root {
   }
 };
 
-}  // namespace
-
-void Lowering::add_adam(const Node& node, const Call& call) {
+void add_adam(Lowering& l, const Node& node, const Call& call) {
   const auto number = [&](const char* name) { return call.attributes.get<double>(name); };
   AdamStep root;
-  root.elements = elements(node.first_output);
+  root.elements = l.elements(node.first_output);
   root.beta1 = number("beta1");
   root.beta2 = number("beta2");
   root.eps = number("eps");
-  for (std::size_t i = 0; i < root.in.size(); ++i) root.in[i] = memory(node.inputs[i]);
+  for (std::size_t i = 0; i < root.in.size(); ++i) root.in[i] = l.memory(node.inputs[i]);
   for (std::size_t i = 0; i < root.out.size(); ++i)
-    root.out[i] = new_slot(node.first_output + static_cast<ValueId>(i));
-  add_step(root, kNanosecondsPerUpdatedElement * static_cast<double>(root.elements));
+    root.out[i] = l.new_slot(node.first_output + static_cast<ValueId>(i));
+  l.add_step(root, kNanosecondsPerUpdatedElement * static_cast<double>(root.elements));
   for (std::size_t i = 0; i < root.out.size(); ++i)
-    set_memory(node.first_output + static_cast<ValueId>(i), root.out[i], last_step());
+    l.set_memory(node.first_output + static_cast<ValueId>(i), root.out[i], l.last_step());
 }
+
+constexpr const Op* kAdam[] = {&op::adam_update};
+
+constexpr StepKind kAdamKinds[] = {{kAdam, serves_f32, add_adam}};
+
+}  // namespace
+
+constexpr StepKinds adam_steps = kAdamKinds;
 
 }  // namespace limpid::detail

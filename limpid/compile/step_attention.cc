@@ -108,40 +108,49 @@ struct AttentionStep final : Root {
   }
 };
 
-}  // namespace
+// The slot of a mask with `rows` rows of `keys`. A broadcast that repeats whole rows is read
+// directly, with fewer rows.
+SlotId mask_operand(Lowering& l, ValueId mask, std::size_t keys, bool may_repeat,
+                    std::size_t& rows) {
+  const Lowering::Known& k = l.known(l.resolve(mask));
+  if (!may_repeat || k.how != Lowering::How::kView || k.inner != 1 || k.period % keys != 0)
+    return l.memory(mask);
+  rows = k.period / keys;
+  return l.memory(k.source);
+}
 
-void Lowering::add_attention(const Node& node, const Call& call) {
+void add_attention(Lowering& l, const Node& node, const Call& call) {
   AttentionStep root;
-  root.q = memory(node.inputs[0]);
-  root.k = memory(node.inputs[1]);
-  root.v = memory(node.inputs[2]);
+  root.q = l.memory(node.inputs[0]);
+  root.k = l.memory(node.inputs[1]);
+  root.v = l.memory(node.inputs[2]);
   root.f64 = call.inputs[0].dtype == Dtype::kF64;
-  if (node.op->kernel.kind == KernelKind::kCachedAttention) {
+  if (node.op == &op::cached_attention) {
     const CachedAttentionSizes sizes = cached_attention_sizes(call);
     root.sequences = sizes.sequences;
     root.each = sizes.each;
-    root.position = memory(node.inputs[3]);
+    root.position = l.memory(node.inputs[3]);
   } else {
     root.each = attention_sizes(call);
     root.mask_rows = root.heads() * root.rows();
     if (node.inputs.size() == 4)
-      root.mask = mask_operand(node.inputs[3], root.each.keys, !root.f64, root.mask_rows);
+      root.mask = mask_operand(l, node.inputs[3], root.each.keys, !root.f64, root.mask_rows);
   }
   const arithmetic::AttentionSizes& s = root.each;
   const double pairs = static_cast<double>(root.heads() * root.rows()) *
                        static_cast<double>(s.keys) *
                        (s.ahead < static_cast<std::int64_t>(s.keys) ? 0.5 : 1);
-  add_step_of(node, root,
-              pairs * (kNanosecondsPerScore +
-                       2 * kNanosecondsPerFlop * static_cast<double>(s.size + s.value_size)));
+  l.add_step_of(node, root,
+                pairs * (kNanosecondsPerScore +
+                         2 * kNanosecondsPerFlop * static_cast<double>(s.size + s.value_size)));
 }
 
-SlotId Lowering::mask_operand(ValueId mask, std::size_t keys, bool may_repeat, std::size_t& rows) {
-  const Known& k = known(resolve(mask));
-  if (!may_repeat || k.how != How::kView || k.inner != 1 || k.period % keys != 0)
-    return memory(mask);
-  rows = k.period / keys;
-  return memory(k.source);
-}
+constexpr const Op* kAttentions[] = {&op::scaled_dot_product_attention, &op::cached_attention};
+
+constexpr StepKind kAttentionKinds[] = {{kAttentions, serves_all, add_attention}};
+
+}  // namespace
+
+constexpr StepKinds attention_steps = kAttentionKinds;
 
 }  // namespace limpid::detail

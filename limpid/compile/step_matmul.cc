@@ -5,6 +5,8 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/worker.h"
+#include "limpid/ops/matmul.h"
+#include "limpid/ops/quantized.h"
 
 namespace limpid::detail {
 namespace {
@@ -153,10 +155,8 @@ struct PackStep final : UnaryRoot {
   }
 };
 
-}  // namespace
-
-void Lowering::add_matmul(const Node& node, const Call& call) {
-  const bool linear = node.op->kernel.kind != KernelKind::kMatmul;
+void add_matmul(Lowering& l, const Node& node, const Call& call) {
+  const bool linear = node.op != &op::matmul;
   const Shape& b = call.inputs[1].shape;
   const Shape& c = call.outputs[0].shape;
   MatmulStep root;
@@ -169,24 +169,38 @@ void Lowering::add_matmul(const Node& node, const Call& call) {
   root.m = linear ? static_cast<std::size_t>(c.erase(c.rank() - 1).elements())
                   : static_cast<std::size_t>(c[c.rank() - 2]);
   root.weights = weights_of(call.inputs[1].dtype);
-  root.a = memory(node.inputs[0]);
-  const bool constant = known(resolve(node.inputs[1])).how == How::kConstant && root.batch == 1;
+  root.a = l.memory(node.inputs[0]);
+  const bool constant =
+      l.known(l.resolve(node.inputs[1])).how == Lowering::How::kConstant && root.batch == 1;
   root.packed = constant || root.weights != Weights::kF32;
-  root.b = root.packed ? packed_operand(node.inputs[1], {plan_.kernels, root.weights, root.k,
-                                                         root.n, root.transpose_b})
-                       : memory(node.inputs[1]);
+  root.b = root.packed ? l.packed_operand(node.inputs[1], {&l.kernels(), root.weights, root.k,
+                                                           root.n, root.transpose_b})
+                       : l.memory(node.inputs[1]);
   std::size_t operand = 2;
-  if (root.weights == Weights::kI8) root.scale = memory(node.inputs[operand++]);
-  if (operand < node.inputs.size()) root.bias = memory(node.inputs[operand]);
+  if (root.weights == Weights::kI8) root.scale = l.memory(node.inputs[operand++]);
+  if (operand < node.inputs.size()) root.bias = l.memory(node.inputs[operand]);
   const double flops =
       2.0 * static_cast<double>(root.batch * root.m * root.n) * static_cast<double>(root.k);
   const double weight_bytes = static_cast<double>(root.batch * root.k * root.n) *
                               static_cast<double>(bytes_of(root.weights));
-  root.c = new_slot(node.first_output);
-  add_step(root, std::max(kNanosecondsPerFlop * flops, kNanosecondsPerWeightByte * weight_bytes),
-           elements(node.first_output));
-  set_memory(node.first_output, root.c, last_step());
+  root.c = l.new_slot(node.first_output);
+  l.add_step(root, std::max(kNanosecondsPerFlop * flops, kNanosecondsPerWeightByte * weight_bytes),
+             l.elements(node.first_output));
+  l.set_memory(node.first_output, root.c, l.last_step());
 }
+
+constexpr const Op* kLinears[] = {&op::linear, &op::quantized_linear};
+constexpr const Op* kMatmul[] = {&op::matmul};
+bool serves_matmul(const Call& call) {
+  if (!serves_f32(call)) return false;
+  return call.inputs[1].dtype == Dtype::kF32 ||
+         (!call.attributes.get<bool>("transpose_a") && call.inputs[1].shape.rank() == 2);
+}
+
+constexpr StepKind kMatmulKinds[] = {{kLinears, serves_f32, add_matmul},
+                                     {kMatmul, serves_matmul, add_matmul}};
+
+}  // namespace
 
 SlotId Lowering::packed_operand(ValueId id, const Layout& layout) {
   const auto [found, fresh] = packed_.try_emplace({resolve(id), layout}, -1);
@@ -200,5 +214,7 @@ SlotId Lowering::packed_operand(ValueId id, const Layout& layout) {
   add_step(pack, kNanosecondsPerPackedElement * static_cast<double>(layout.k * layout.n));
   return found->second = pack.out;
 }
+
+constexpr StepKinds matmul_steps = kMatmulKinds;
 
 }  // namespace limpid::detail

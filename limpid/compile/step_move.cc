@@ -8,6 +8,7 @@
 #include "limpid/compile/worker.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
+#include "limpid/ops/shape.h"
 
 namespace limpid::detail {
 namespace {
@@ -108,9 +109,8 @@ double nanoseconds_of(const Walk& walk) {
   return kNanosecondsPerMovedByte * static_cast<double>(walk.bytes());
 }
 
-}  // namespace
-
-bool Lowering::keeps_order(const Call& call) {
+// Whether only dimensions of size 1 move.
+bool keeps_order(const Call& call) {
   std::int64_t last = -1;
   for (const std::int64_t d : call.attributes.get<std::vector<std::int64_t>>("permutation")) {
     if (call.inputs[0].shape[static_cast<std::size_t>(d)] == 1) continue;
@@ -120,7 +120,7 @@ bool Lowering::keeps_order(const Call& call) {
   return true;
 }
 
-bool Lowering::is_matrix_transpose(const Call& call) {
+bool is_matrix_transpose(const Call& call) {
   const auto& p = call.attributes.get<std::vector<std::int64_t>>("permutation");
   const std::size_t rank = p.size();
   if (call.inputs[0].dtype != Dtype::kF32 || rank < 2) return false;
@@ -129,30 +129,31 @@ bool Lowering::is_matrix_transpose(const Call& call) {
   return p[rank - 1] == static_cast<std::int64_t>(rank) - 2;
 }
 
-void Lowering::add_transpose(const Node& node, const Call& call) {
+void add_transpose(Lowering& l, const Node& node, const Call& call) {
   const Shape& shape = call.inputs[0].shape;
   const std::size_t rank = shape.rank();
   TransposeStep root;
-  root.in = memory(node.inputs[0]);
+  root.in = l.memory(node.inputs[0]);
   root.rows = static_cast<std::size_t>(shape[rank - 2]);
   root.columns = static_cast<std::size_t>(shape[rank - 1]);
   root.outer = static_cast<std::size_t>(Shape(shape.dims().first(rank - 2)).elements());
-  add_step_of(node, root,
-              kNanosecondsPerMovedByte * static_cast<double>(f_.type(node.first_output).bytes()));
+  l.add_step_of(node, root,
+                kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes()));
 }
 
-void Lowering::add_permutation(const Node& node, const Call& call) {
+void add_permutation(Lowering& l, const Node& node, const Call& call) {
   MoveStep root;
-  root.in = memory(node.inputs[0]);
+  root.in = l.memory(node.inputs[0]);
   root.walk = walk_of_permutation(call);
-  add_step_of(node, root, nanoseconds_of(root.walk));
+  l.add_step_of(node, root, nanoseconds_of(root.walk));
 }
 
-void Lowering::add_moves(const Node& node, const Call& call) {
+// A slice, a pad, or a concatenation.
+void add_moves(Lowering& l, const Node& node, const Call& call) {
   const std::size_t kept = axes_kept(call);
   const auto rows =
       static_cast<std::size_t>(Shape(call.outputs[0].shape.dims().first(kept)).elements());
-  const SlotId out = new_slot(node.first_output);
+  const SlotId out = l.new_slot(node.first_output);
   const auto place = [&](auto& root) {
     root.out = out;
     if (kept == 0) return;
@@ -168,7 +169,7 @@ void Lowering::add_moves(const Node& node, const Call& call) {
     root.pattern = pattern_of(call.attributes.get<double>("value"), call.outputs[0].dtype);
     double nanoseconds = 0;
     for (const Walk& walk : root.walks) nanoseconds += nanoseconds_of(walk);
-    add_step(root, nanoseconds);
+    l.add_step(root, nanoseconds);
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (call.inputs[i].shape.elements() == 0) continue;
@@ -179,13 +180,28 @@ void Lowering::add_moves(const Node& node, const Call& call) {
     };
     MoveStep root;
     place(root);
-    root.in = memory(node.inputs[i]);
+    root.in = l.memory(node.inputs[i]);
     root.in_row = rows == 0 ? 0 : call.inputs[i].bytes() / rows;
     root.walk = walk(0);
     if (kept > 0) root.row_walk = walk(kept);
-    add_step(root, nanoseconds_of(root.walk));
+    l.add_step(root, nanoseconds_of(root.walk));
   }
-  set_memory(node.first_output, out, last_step());
+  l.set_memory(node.first_output, out, l.last_step());
 }
+
+constexpr const Op* kTranspose[] = {&op::transpose};
+void lower_transpose(Lowering& l, const Node& node, const Call& call) {
+  if (keeps_order(call)) return l.set_alias(node.first_output, node.inputs[0]);
+  if (is_matrix_transpose(call)) return add_transpose(l, node, call);
+  return add_permutation(l, node, call);
+}
+constexpr const Op* kMoves[] = {&op::slice, &op::pad, &op::concatenate};
+
+constexpr StepKind kMoveKinds[] = {{kTranspose, serves_all, lower_transpose},
+                                   {kMoves, serves_all, add_moves}};
+
+}  // namespace
+
+constexpr StepKinds move_steps = kMoveKinds;
 
 }  // namespace limpid::detail

@@ -7,6 +7,7 @@
 #include "limpid/compile/move.h"
 #include "limpid/compile/worker.h"
 #include "limpid/ops/cache.h"
+#include "limpid/ops/indexing.h"
 #include "limpid/ops/rows.h"
 
 namespace limpid::detail {
@@ -80,39 +81,52 @@ struct UpdateRowsStep final : Root {
   }
 };
 
-}  // namespace
-
-void Lowering::add_gather(const Node& node, const Call& call) {
+void add_gather(Lowering& l, const Node& node, const Call& call) {
   const std::size_t batch = batch_of(call);
   const Shape& table = call.inputs[0].shape;
   GatherStep root;
-  root.table = memory(node.inputs[0]);
-  root.numbers = memory(node.inputs[1]);
+  root.table = l.memory(node.inputs[0]);
+  root.numbers = l.memory(node.inputs[1]);
   root.rows = row_numbers(call.inputs[1], table, batch);
   root.width = rows_of(call.inputs[1].shape, table, batch).width * size_of(call.inputs[0].dtype);
-  add_step_of(node, root, kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes()));
+  l.add_step_of(node, root,
+                kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes()));
 }
 
-void Lowering::add_scatter_add(const Node& node, const Call& call) {
+void add_scatter_add(Lowering& l, const Node& node, const Call& call) {
   const std::size_t batch = batch_of(call);
   const Shape& table = call.outputs[0].shape;
   ScatterAddStep root;
-  root.numbers = memory(node.inputs[0]);
-  root.updates = memory(node.inputs[1]);
+  root.numbers = l.memory(node.inputs[0]);
+  root.updates = l.memory(node.inputs[1]);
   root.rows = row_numbers(call.inputs[0], table, batch);
   root.width = rows_of(call.inputs[0].shape, table, batch).width;
-  add_step_of(node, root,
-              kNanosecondsPerMovedByte *
-                  static_cast<double>(call.inputs[1].bytes() + call.outputs[0].bytes()));
+  l.add_step_of(node, root,
+                kNanosecondsPerMovedByte *
+                    static_cast<double>(call.inputs[1].bytes() + call.outputs[0].bytes()));
 }
 
-void Lowering::add_update_rows(const Node& node, const Call& call) {
+void add_update_rows(Lowering& l, const Node& node, const Call& call) {
   UpdateRowsStep root;
-  root.cache = memory(node.inputs[0]);
-  root.rows = memory(node.inputs[1]);
-  root.position = memory(node.inputs[2]);
+  root.cache = l.memory(node.inputs[0]);
+  root.rows = l.memory(node.inputs[1]);
+  root.position = l.memory(node.inputs[2]);
   root.sizes = update_sizes(call);
-  add_step_of(node, root, 0);
+  l.add_step_of(node, root, 0);
 }
+
+constexpr const Op* kGather[] = {&op::gather};
+constexpr const Op* kScatterAdd[] = {&op::scatter_add};
+bool serves_f32_updates(const Call& call) { return call.inputs[1].dtype == Dtype::kF32; }
+constexpr const Op* kUpdateRows[] = {&op::update_rows};
+bool serves_four_bytes(const Call& call) { return size_of(call.inputs[0].dtype) == 4; }
+
+constexpr StepKind kNumberedRowKinds[] = {{kGather, serves_all, add_gather},
+                                          {kScatterAdd, serves_f32_updates, add_scatter_add},
+                                          {kUpdateRows, serves_four_bytes, add_update_rows}};
+
+}  // namespace
+
+constexpr StepKinds numbered_row_steps = kNumberedRowKinds;
 
 }  // namespace limpid::detail

@@ -6,6 +6,9 @@
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/worker.h"
 #include "limpid/core/sums.h"
+#include "limpid/ops/norm.h"
+#include "limpid/ops/reduce.h"
+#include "limpid/ops/softmax.h"
 
 namespace limpid::detail {
 namespace {
@@ -151,31 +154,28 @@ void add_totals(const float* in, std::size_t rows, std::size_t columns, Range pa
 
 // Kernels along the last axis, and along another one.
 struct AlongAxis {
-  KernelKind kind;
+  const Op* op;
   std::string_view rows_name;
   RowKernel Kernels::*rows;
   std::string_view columns_name = {};
   ColumnKernel Kernels::*columns = nullptr;
 
   bool reduces() const { return columns != nullptr; }
-  ColumnKernel combine(const Kernels& k) const {
-    return kind == KernelKind::kSum ? add_totals : k.*columns;
-  }
+  ColumnKernel combine(const Kernels& k) const { return op == &op::sum ? add_totals : k.*columns; }
 };
 constexpr AlongAxis kAlongAxis[] = {
-    {KernelKind::kSoftmax, "softmax", &Kernels::softmax},
-    {KernelKind::kLogSoftmax, "log_softmax", &Kernels::log_softmax},
-    {KernelKind::kSum, "sum rows", &Kernels::sum_rows, "sum columns", &Kernels::sum_columns},
-    {KernelKind::kMax, "max rows", &Kernels::max_rows, "max columns", &Kernels::max_columns},
-    {KernelKind::kMin, "min rows", &Kernels::min_rows, "min columns", &Kernels::min_columns}};
+    {&op::softmax, "softmax", &Kernels::softmax},
+    {&op::log_softmax, "log_softmax", &Kernels::log_softmax},
+    {&op::sum, "sum rows", &Kernels::sum_rows, "sum columns", &Kernels::sum_columns},
+    {&op::max, "max rows", &Kernels::max_rows, "max columns", &Kernels::max_columns},
+    {&op::min, "min rows", &Kernels::min_rows, "min columns", &Kernels::min_columns}};
 
 // Except for its operands other than x.
 NormStep norm_of_rows(const Call& call) {
   const Shape& shape = call.inputs[0].shape;
   const auto kept = shape.rank() - static_cast<std::size_t>(call.attributes.integer("dims"));
-  const KernelKind kind = call.op.kernel.kind;
   NormStep root;
-  root.layer = kind == KernelKind::kLayerNorm || kind == KernelKind::kLayerNormGradient;
+  root.layer = &call.op == &op::layer_norm || &call.op == &op::layer_norm_gradient;
   root.name = call.op.name;
   root.rows = static_cast<std::size_t>(Shape(shape.dims().first(kept)).elements());
   root.columns = static_cast<std::size_t>(Shape(shape.dims().subspan(kept)).elements());
@@ -184,18 +184,15 @@ NormStep norm_of_rows(const Call& call) {
   return root;
 }
 
-}  // namespace
-
-void Lowering::add_along_axis(const Node& node, const Call& call) {
+void add_along_axis(Lowering& l, const Node& node, const Call& call) {
   const Shape& shape = call.inputs[0].shape;
   const auto axis = static_cast<std::size_t>(call.attributes.integer("axis"));
   const auto length = static_cast<std::size_t>(shape[axis]);
   std::size_t outer = 1, inner = 1;
   for (std::size_t d = 0; d < axis; ++d) outer *= static_cast<std::size_t>(shape[d]);
   for (std::size_t d = axis + 1; d < shape.rank(); ++d) inner *= static_cast<std::size_t>(shape[d]);
-  const AlongAxis& along =
-      *std::find_if(std::begin(kAlongAxis), std::end(kAlongAxis),
-                    [&](const AlongAxis& a) { return a.kind == call.op.kernel.kind; });
+  const AlongAxis& along = *std::find_if(std::begin(kAlongAxis), std::end(kAlongAxis),
+                                         [&](const AlongAxis& a) { return a.op == &call.op; });
   const bool last = axis + 1 == shape.rank();
   if (along.reduces() && outer * inner <= kFewResults && length * inner >= kManyElements) {
     BlocksStep blocks;
@@ -207,16 +204,16 @@ void Lowering::add_along_axis(const Node& node, const Call& call) {
     blocks.columns = blocks.block * inner;
     blocks.width = inner;
     if (last)
-      blocks.rows_kernel = plan_.kernels->*along.rows;
+      blocks.rows_kernel = l.kernels().*along.rows;
     else
-      blocks.columns_kernel = plan_.kernels->*along.columns;
-    blocks.in = memory(node.inputs[0]);
-    blocks.out = add_slot({Dtype::kF32, Shape{static_cast<std::int64_t>(blocks.rows),
-                                              static_cast<std::int64_t>(inner)}},
-                          Place::kWorkspace, 0);
+      blocks.columns_kernel = l.kernels().*along.columns;
+    blocks.in = l.memory(node.inputs[0]);
+    blocks.out = l.add_slot({Dtype::kF32, Shape{static_cast<std::int64_t>(blocks.rows),
+                                                static_cast<std::int64_t>(inner)}},
+                            Place::kWorkspace, 0);
     ColumnsStep combine;
     combine.name = "combine";
-    combine.kernel = along.combine(*plan_.kernels);
+    combine.kernel = along.combine(l.kernels());
     combine.outer = outer;
     combine.rows = blocks.blocks;
     combine.columns = inner;
@@ -224,43 +221,61 @@ void Lowering::add_along_axis(const Node& node, const Call& call) {
     const auto work = [](std::size_t elements) {
       return kNanosecondsPerRowElement * static_cast<double>(elements);
     };
-    add_step(blocks, work(outer * length * inner));
-    return add_step_of(node, combine, work(blocks.rows * inner), elements(node.first_output));
+    l.add_step(blocks, work(outer * length * inner));
+    return l.add_step_of(node, combine, work(blocks.rows * inner), l.elements(node.first_output));
   }
   if (last) {
     RowKernelStep root;
     root.name = along.rows_name;
-    root.kernel = plan_.kernels->*along.rows;
+    root.kernel = l.kernels().*along.rows;
     root.rows = outer;
     root.columns = length;
     root.width = along.reduces() ? 1 : length;
-    return add_rows(node, root);
+    return l.add_rows(node, root);
   }
   ColumnsStep root;
   root.name = along.columns_name;
-  root.kernel = plan_.kernels->*along.columns;
+  root.kernel = l.kernels().*along.columns;
   root.outer = outer;
   root.rows = length;
   root.columns = inner;
-  add_rows(node, root);
+  l.add_rows(node, root);
 }
 
-void Lowering::add_norm(const Node& node, const Call& call) {
+void add_norm(Lowering& l, const Node& node, const Call& call) {
   NormStep root = norm_of_rows(call);
-  if (node.inputs.size() > 1) root.gamma = memory(node.inputs[1]);
-  if (node.inputs.size() > 2) root.beta = memory(node.inputs[2]);
-  add_rows(node, root);
+  if (node.inputs.size() > 1) root.gamma = l.memory(node.inputs[1]);
+  if (node.inputs.size() > 2) root.beta = l.memory(node.inputs[2]);
+  l.add_rows(node, root);
 }
 
-void Lowering::add_norm_gradient(const Node& node, const Call& call) {
+void add_norm_gradient(Lowering& l, const Node& node, const Call& call) {
   NormStep root = norm_of_rows(call);
-  root.cotangent = memory(node.inputs[1]);
+  root.cotangent = l.memory(node.inputs[1]);
   if (node.inputs.size() > 2) {
-    root.gamma = memory(node.inputs[2]);
-    root.out2 = new_slot(node.first_output + 1);
+    root.gamma = l.memory(node.inputs[2]);
+    root.out2 = l.new_slot(node.first_output + 1);
   }
-  add_rows(node, root);
-  if (root.out2 >= 0) set_memory(node.first_output + 1, root.out2, last_step());
+  l.add_rows(node, root);
+  if (root.out2 >= 0) l.set_memory(node.first_output + 1, root.out2, l.last_step());
 }
+
+constexpr const Op* kSoftmaxes[] = {&op::softmax, &op::log_softmax};
+bool serves_softmax(const Call& call) {
+  const auto rank = static_cast<std::int64_t>(call.inputs[0].shape.rank());
+  return serves_f32(call) && call.attributes.integer("axis") + 1 == rank;
+}
+constexpr const Op* kReductions[] = {&op::sum, &op::max, &op::min};
+constexpr const Op* kNorms[] = {&op::layer_norm, &op::rms_norm};
+constexpr const Op* kNormGradients[] = {&op::layer_norm_gradient, &op::rms_norm_gradient};
+
+constexpr StepKind kRowKinds[] = {{kSoftmaxes, serves_softmax, add_along_axis},
+                                  {kReductions, serves_f32, add_along_axis},
+                                  {kNorms, serves_f32, add_norm},
+                                  {kNormGradients, serves_f32, add_norm_gradient}};
+
+}  // namespace
+
+constexpr StepKinds row_steps = kRowKinds;
 
 }  // namespace limpid::detail

@@ -84,7 +84,8 @@ struct GradientCall {
 using Gradient = std::vector<Value> (*)(const GradientCall& call);
 
 // How to differentiate an op: by a rule, through the body of a composition, or not at all, with the
-// reason.
+// reason. A composition may have both: a rule that returns an empty vector declines, and the body
+// is differentiated. It declines by types and attributes alone.
 struct GradientRule {
   Rule<Gradient> rule = {};
   bool through_body = false;
@@ -92,6 +93,7 @@ struct GradientRule {
 };
 constexpr GradientRule gradient(Gradient rule) { return {rule, false, {}}; }
 constexpr GradientRule gradient_through_body() { return {{}, true, {}}; }
+constexpr GradientRule gradient_or_body(Gradient rule) { return {rule, true, {}}; }
 constexpr GradientRule no_gradient(std::string_view because) { return {{}, false, because}; }
 
 // vmap: the inputs marked in `batched`, at least one, have a leading batch dimension of `size`. All
@@ -105,54 +107,46 @@ struct BatchingCall {
 };
 using Batching = std::vector<Value> (*)(const BatchingCall& call);
 
-// How to batch an op: by a rule, or through the body of a composition.
+// How to batch an op: by a rule, or through the body of a composition; or by a rule that may
+// decline with an empty vector, and then through the body.
 struct BatchingRule {
   Rule<Batching> rule = {};
   bool through_body = false;
 };
 constexpr BatchingRule batching(Batching rule) { return {rule, false}; }
 constexpr BatchingRule batching_through_body() { return {{}, true}; }
+constexpr BatchingRule batching_or_body(Batching rule) { return {rule, true}; }
 
-// The kernel of an op on f32 (and on the other dtypes named in kernels::Element). Without a kernel
-// a composition is replaced by its body, and a primitive runs its reference arithmetic.
-enum class KernelKind : std::uint8_t {
+// unbatch: where the examples of a batch are in the results of a primitive; nothing if it may mix
+// them. And the attributes of the call for one example, if some hold sizes; nothing if there is no
+// such call. Defined in limpid/ops/detail/example_axis.h. Only declared here, as few files use it.
+struct ExampleCall;
+using ExampleAxisRule =
+    std::optional<std::vector<std::optional<std::int64_t>>> (*)(const ExampleCall& call);
+using ExampleAttributes = std::optional<Attributes> (*)(const ExampleCall& call,
+                                                        std::span<const Type> results);
+
+// What an op is, for code that shows or observes a network. It promises the operands that the
+// comment names, so that such code need not name ops.
+enum class Role : std::uint8_t {
   kNone,
-  kElement,     // element-wise: `element`
-  kCast,        // element-wise; the dtypes choose the element
-  kConstant,    // element-wise
-  kRandomBits,  // element-wise, from a scalar key
-  kBroadcast,   // element-wise reads of a smaller tensor
-  kReshape,     // no work
-  kBarrier,     // no work, but later ops are not moved before it
-  kTranspose,   // last two dimensions
-  kMatmul,
-  kLinear,
-  kQuantizedLinear,
-  kSoftmax,
-  kLogSoftmax,
-  kSum,
-  kMax,
-  kMin,
-  kLayerNorm,  // x, and gamma and beta if given
-  kRmsNorm,    // x, and gamma if given
-  kLayerNormGradient,
-  kRmsNormGradient,
-  kMove,  // permutation, slice or concatenation: elements are copied, nothing is computed
-  kGather,
-  kScatterAdd,
-  kUpdateRows,
-  kAttention,
-  kCachedAttention,
-  kAdamUpdate,
+  kLinear,           // a layer of neurons: x, a weight with a row for each, and a bias if given
+  kProduct,          // of two matrices
+  kNorm,             // of the last dimensions: x, and parameters
+  kAttention,        // q, k, v, and a mask if given
+  kCachedAttention,  // q, keys, values, position
+  kRepeat,           // each element of x, perhaps several times
+  kRearrange,        // each element of x once
+  kMove,             // elements of x, or of several, beside each other or constants
 };
+
+// The kernel that computes an element of an element-wise op. Other kernels belong to kinds of
+// steps: limpid/compile/lowering.h.
 struct Kernel {
-  KernelKind kind = KernelKind::kNone;
   kernels::Element element = kNoElement;      // if the first numeric input is f32
   kernels::Element element_i32 = kNoElement;  // if it is i32
 };
-constexpr Kernel element_kernel(kernels::Element element) {
-  return {KernelKind::kElement, element, kNoElement};
-}
+constexpr Kernel element_kernel(kernels::Element element) { return {element, kNoElement}; }
 
 // The corresponding ONNX operator in the default domain. If `is_node` is false, an entry in
 // limpid/formats/onnx writes the calls; a composition without an entry is written as its body.
@@ -222,6 +216,7 @@ struct Op {
   std::string_view shapes;   // one line: the shapes of the results from those of the inputs
   // An element of each result depends on that element of the inputs alone.
   bool elementwise = false;
+  Role role = Role::kNone;
   int min_inputs;
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
@@ -233,8 +228,10 @@ struct Op {
   GradientRule gradient;
   bool smooth = true;  // the derivative is continuous on the range of every example
   BatchingRule batching;
+  Rule<ExampleAxisRule> example_axis = {};  // of a primitive that is not element-wise
+  Rule<ExampleAttributes> example_attributes = {};
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
-  Kernel kernel;
+  Kernel kernel = {};
   Cpp cpp = {};  // of a primitive; a composition is emitted as its body, or as a call of its bits
   Onnx onnx;
   // The error of a primitive in f32 against the exact value of its formula: "exact", "correctly
@@ -250,16 +247,16 @@ struct Op {
 constexpr bool is_complete(const Op& op) {
   const bool one_meaning = op.reference.given() != op.body.given();
   const GradientRule& g = op.gradient;
-  const int gradients = g.rule.given() + g.through_body + !g.none_because.empty();
+  const bool one_gradient = (g.rule.given() || g.through_body) == g.none_because.empty();
   const bool body_used = g.through_body || op.batching.through_body;
   const bool emitted =
       op.reference.given() ? op.cpp.given() : !op.cpp.given() || op.cpp.call.given();
-  const bool one_batching = op.batching.rule.given() != op.batching.through_body;
+  const bool batched = op.batching.rule.given() || op.batching.through_body;
   for (std::size_t i = 1; i < op.attributes.size(); ++i)
     if (!(op.attributes[i - 1].name < op.attributes[i].name)) return false;
   return !op.name.empty() && !op.formula.empty() && !op.shapes.empty() && op.min_inputs >= 0 &&
-         op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && gradients == 1 &&
-         one_batching && (op.body.given() || !body_used) && op.flops.given() && emitted &&
+         op.max_inputs >= op.min_inputs && op.types.given() && one_meaning && one_gradient &&
+         batched && (op.body.given() || !body_used) && op.flops.given() && emitted &&
          op.accuracy.empty() == op.body.given() && op.examples.given();
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t kLargestTerms = 8;
 std::vector<const Node*> linear_nodes(const Function& f) {
   std::vector<const Node*> nodes;
   for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kLinear) nodes.push_back(&node);
+    if (node.op->role == Role::kLinear) nodes.push_back(&node);
   return nodes;
 }
 

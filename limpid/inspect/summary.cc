@@ -19,9 +19,8 @@ namespace limpid {
 namespace {
 
 bool multiplies_matrices(const Op& op) {
-  const KernelKind kind = op.kernel.kind;
-  return kind == KernelKind::kMatmul || kind == KernelKind::kAttention ||
-         kind == KernelKind::kCachedAttention;
+  return op.role == Role::kProduct || op.role == Role::kAttention ||
+         op.role == Role::kCachedAttention;
 }
 
 // Half the flops of the products in a call, at any depth of its body.
@@ -114,10 +113,8 @@ std::vector<std::string> cells_of(std::string layer, const SummaryRow& row) {
 // Ops that only move elements.
 bool moves_elements(const SummaryRow& row) {
   const Op* op = find_op(row.op);
-  if (!op) return false;
-  const KernelKind kind = op->kernel.kind;
-  return kind == KernelKind::kReshape || kind == KernelKind::kTranspose ||
-         kind == KernelKind::kBroadcast || kind == KernelKind::kMove;
+  return op &&
+         (op->role == Role::kRepeat || op->role == Role::kRearrange || op->role == Role::kMove);
 }
 
 // Draws a repeated block once: the stream down the left side, and the layers that add to it. Ops

@@ -487,7 +487,6 @@ consteval Op logical(std::string_view name, std::string_view formula, Cpp cpp, O
                    .gradient = no_gradient(kLogic),
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_one_an_element,
-                   .kernel = {},
                    .cpp = cpp,
                    .onnx = onnx,
                    .accuracy = kExact,
@@ -495,9 +494,7 @@ consteval Op logical(std::string_view name, std::string_view formula, Cpp cpp, O
 }
 
 constexpr GradientRule step_rule() { return no_gradient(kStep); }
-constexpr Kernel element(Element e, Element of_i32 = kNoElement) {
-  return {KernelKind::kElement, e, of_i32};
-}
+constexpr Kernel element(Element e, Element of_i32 = kNoElement) { return {e, of_i32}; }
 
 }  // namespace
 
@@ -635,7 +632,6 @@ constinit const Op cast = complete({.name = "cast",
                                     .smooth = false,
                                     .batching = batching(batch_elementwise<cast>),
                                     .flops = no_flops,
-                                    .kernel = {KernelKind::kCast},
                                     .cpp = {.expression = cast_expression},
                                     .onnx = {"Cast", 19},
                                     .accuracy = kRounded,

@@ -13,6 +13,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/attention_weights.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/reduce.h"
@@ -237,6 +238,13 @@ CppCall attention_cpp(const Call& call) {
           std::max<std::int64_t>(1, number(s.size + s.keys))};
 }
 
+// Heads can be examples if each query head has a key head of its own.
+ExampleResults attention_axis(const ExampleCall& c) {
+  const Shape &q = c.shape_of(0), &k = c.shape_of(1);
+  if (q.rank() < 3) return {};
+  return in_leading(c, q.rank() - (q[q.rank() - 3] == k[q.rank() - 3] ? 2 : 3));
+}
+
 }  // namespace
 
 namespace op {
@@ -247,6 +255,7 @@ constinit const Op scaled_dot_product_attention =
                          "j for query i if j > i + (S - L)",
               .shapes = "q[..., H, L, D], k[..., G, S, D], v[..., G, S, E], mask[..., H, L, S] "
                         "-> [..., H, L, E]; G divides H",
+              .role = Role::kAttention,
               .min_inputs = 3,
               .max_inputs = 4,
               .attributes = kAttentionAttributes,
@@ -254,8 +263,8 @@ constinit const Op scaled_dot_product_attention =
               .reference = attention_reference,
               .gradient = gradient(attention_gradient),
               .batching = batching(attention_batching),
+              .example_axis = attention_axis,
               .flops = attention_flops,
-              .kernel = {KernelKind::kAttention},
               .cpp = cpp_call(attention_cpp),
               .onnx = {"Attention", 23},
               .accuracy = kSummed,

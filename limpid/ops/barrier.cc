@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 
 namespace limpid {
@@ -36,6 +37,9 @@ std::vector<Example> stop_gradient_examples() {
   return {{{{Dtype::kF32, {3, 5}}}, {}}, {{{Dtype::kF64, {7}}}, {}}, {{{Dtype::kI32, {2}}}, {}}};
 }
 
+// Each result is its operand.
+ExampleResults each_its_operand(const ExampleCall& c) { return c.inner; }
+
 }  // namespace
 
 namespace op {
@@ -51,8 +55,8 @@ constinit const Op barrier = complete({.name = "barrier",
                                        .opaque = true,
                                        .gradient = gradient(barrier_gradient),
                                        .batching = batching(batch_elementwise<barrier>),
+                                       .example_axis = each_its_operand,
                                        .flops = no_flops,
-                                       .kernel = {KernelKind::kBarrier},
                                        .cpp = cpp_by_emit(),
                                        .onnx = {},
                                        .accuracy = kExact,
@@ -62,6 +66,7 @@ constinit const Op stop_gradient = complete({.name = "stop_gradient",
                                              .formula = "x unchanged, a constant for derivatives",
                                              .shapes = kElementwiseShapes,
                                              .elementwise = true,
+                                             .role = Role::kRearrange,
                                              .min_inputs = 1,
                                              .max_inputs = 1,
                                              .attributes = kNoAttributes,
@@ -70,7 +75,6 @@ constinit const Op stop_gradient = complete({.name = "stop_gradient",
                                              .gradient = gradient(stopped_gradient),
                                              .batching = batching(batch_elementwise<stop_gradient>),
                                              .flops = no_flops,
-                                             .kernel = {KernelKind::kReshape},
                                              .cpp = cpp_by_emit(),
                                              .onnx = {},
                                              .accuracy = kExact,

@@ -10,6 +10,7 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
@@ -194,8 +195,8 @@ constinit const Op update_rows =
               .reference = update_reference,
               .gradient = no_gradient(kNoGradient),
               .batching = batching(update_batching),
+              .example_axis = in_dimensions_of<2>,
               .flops = no_flops,
-              .kernel = {KernelKind::kUpdateRows},
               .cpp = cpp_call(update_rows_cpp),
               .onnx = no_onnx(kNoCache, {"TensorScatter", 24}),
               .accuracy = kExact,
@@ -206,6 +207,7 @@ constinit const Op cached_attention =
               .formula = "softmax(q k^T scale) v over the keys up to position + i for query i",
               .shapes = "q[B..., H, L, D], keys[B..., G, D, C], values[B..., G, C, E], "
                         "position[B...] -> [B..., H, L, E]; G divides H",
+              .role = Role::kCachedAttention,
               .min_inputs = 4,
               .max_inputs = 4,
               .attributes = kScaleAttribute,
@@ -213,8 +215,8 @@ constinit const Op cached_attention =
               .reference = cached_reference,
               .gradient = no_gradient(kNoGradient),
               .batching = batching(cached_batching),
+              .example_axis = in_dimensions_of<3>,
               .flops = cached_flops,
-              .kernel = {KernelKind::kCachedAttention},
               .cpp = cpp_call(cached_attention_cpp),
               .onnx = no_onnx(kNoCache),
               .accuracy = kSummed,

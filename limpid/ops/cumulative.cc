@@ -89,7 +89,6 @@ constinit const Op cumulative_sum = complete(
      .gradient = gradient_through_body(),
      .batching = batching(cumulative_batching),
      .flops = flops_of_body,
-     .kernel = {},
      .onnx = {"CumSum", 14},
      .source = "Hillis and Steele, Data Parallel Algorithms (1986), section on partial sums",
      .examples = cumulative_examples});

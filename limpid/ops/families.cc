@@ -137,8 +137,7 @@ bool all_are(const Tensor& tensor, double number) {
 }
 
 bool moves_elements(const Op& op) {
-  return op.kernel.kind == KernelKind::kBroadcast || op.kernel.kind == KernelKind::kReshape ||
-         op.kernel.kind == KernelKind::kTranspose;
+  return op.role == Role::kRepeat || op.role == Role::kRearrange;
 }
 
 }  // namespace

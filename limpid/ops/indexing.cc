@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/rows.h"
@@ -424,6 +425,58 @@ CppCall scatter_add_cpp(const Call& call) {
   return rows_cpp(call, "scatter_add", call.inputs[0].shape, call.outputs[0].shape);
 }
 
+// ---- unbatch
+
+// All examples are kept, at their indices.
+ExampleResults slice_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(0);
+  if (!at) return {};
+  const auto number = [&](std::string_view name) {
+    return c.call.attributes.get<std::vector<std::int64_t>>(name)[at->axis];
+  };
+  const bool all = number("starts") == 0 && number("strides") == 1 &&
+                   number("limits") == c.shape_of(0)[at->axis];
+  return all ? one_result(c, at->axis, at->after) : ExampleResults();
+}
+
+std::optional<Attributes> limits_for_one(const ExampleCall& c, std::span<const Type>) {
+  Attributes attributes = c.call.attributes;
+  if (!c.inner[0]) return attributes;
+  auto limits = attributes.get<std::vector<std::int64_t>>("limits");
+  limits[c.axis_of(0)->axis] /= c.size;
+  attributes.set("limits", limits);
+  return attributes;
+}
+
+ExampleResults pad_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(0);
+  if (!at) return {};
+  for (const std::string_view name : {"low", "high", "interior"})
+    if (c.call.attributes.get<std::vector<std::int64_t>>(name)[at->axis] != 0) return {};
+  return one_result(c, at->axis, at->after);
+}
+
+ExampleResults concatenate_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(c.first());
+  const auto axis = static_cast<std::size_t>(c.call.attributes.integer("axis"));
+  if (!at || at->axis == axis || !all_hold(c, *at)) return {};
+  return one_result(c, at->axis, at->after);
+}
+
+// Besides the common leading dimensions: each example has its own indices into one table, or its
+// part of each row.
+ExampleResults gather_axis(const ExampleCall& c) {
+  const auto batch = static_cast<std::size_t>(c.call.attributes.integer("batch"));
+  if (ExampleResults r = in_leading(c, batch)) return r;
+  if (c.inner[0] && c.inner[1]) return {};
+  const std::size_t operand = c.inner[0] ? 0 : 1;
+  const auto at = c.axis_of(operand);
+  if (!at || at->axis < batch) return {};
+  if (operand == 1) return one_result(c, at->axis, at->after);
+  if (at->axis == batch) return {};
+  return one_result(c, c.shape_of(1).rank() + at->axis - batch - 1, at->after);
+}
+
 }  // namespace
 
 namespace op {
@@ -432,6 +485,7 @@ constinit const Op slice =
     complete({.name = "slice",
               .formula = "every `strides`-th element from `starts` to `limits`",
               .shapes = "[...] -> [...], with the selected elements",
+              .role = Role::kMove,
               .min_inputs = 1,
               .max_inputs = 1,
               .attributes = kSliceAttributes,
@@ -440,8 +494,9 @@ constinit const Op slice =
               .simplification = unless_reshaped<slice>,
               .gradient = gradient(slice_gradient),
               .batching = batching(slice_batching),
+              .example_axis = slice_axis,
+              .example_attributes = limits_for_one,
               .flops = no_flops,
-              .kernel = {KernelKind::kMove},
               .cpp = cpp_by_emit(),
               .onnx = {"Slice", 13},
               .accuracy = kExact,
@@ -451,6 +506,7 @@ constinit const Op pad =
     complete({.name = "pad",
               .formula = "`value` before, between and after the elements",
               .shapes = "[...] -> [low + size + interior (size - 1) + high, ...]",
+              .role = Role::kMove,
               .min_inputs = 1,
               .max_inputs = 1,
               .attributes = kPadAttributes,
@@ -459,8 +515,8 @@ constinit const Op pad =
               .simplification = unless_reshaped<pad>,
               .gradient = gradient(pad_gradient),
               .batching = batching(pad_batching),
+              .example_axis = pad_axis,
               .flops = no_flops,
-              .kernel = {KernelKind::kMove},
               .cpp = cpp_by_emit(),
               .onnx = {"Pad", 21},
               .accuracy = kExact,
@@ -470,6 +526,7 @@ constinit const Op concatenate =
     complete({.name = "concatenate",
               .formula = "concatenated along an axis",
               .shapes = "[..., a, ...], [..., b, ...] -> [..., a + b, ...]",
+              .role = Role::kMove,
               .min_inputs = 1,
               .max_inputs = kMostParts,
               .attributes = kAxisAttribute,
@@ -478,8 +535,8 @@ constinit const Op concatenate =
               .simplification = only_part,
               .gradient = gradient(concatenate_gradient),
               .batching = batching(concatenate_batching),
+              .example_axis = concatenate_axis,
               .flops = no_flops,
-              .kernel = {KernelKind::kMove},
               .cpp = cpp_by_emit(),
               .onnx = {"Concat", 13},
               .accuracy = kExact,
@@ -497,8 +554,8 @@ constinit const Op gather =
               .reference = gather_reference,
               .gradient = gradient(gather_gradient),
               .batching = batching(gather_batching),
+              .example_axis = gather_axis,
               .flops = no_flops,
-              .kernel = {KernelKind::kGather},
               .cpp = cpp_call(gather_cpp),
               .onnx = {"Gather", 13},
               .accuracy = kExact,
@@ -516,8 +573,8 @@ constinit const Op scatter_add =
               .reference = scatter_add_reference,
               .gradient = gradient(scatter_add_gradient),
               .batching = batching(scatter_add_batching),
+              .example_axis = in_batch_dimensions,
               .flops = scatter_add_flops,
-              .kernel = {KernelKind::kScatterAdd},
               .cpp = cpp_call(scatter_add_cpp),
               .onnx = {},
               .accuracy = kSummed,

@@ -308,7 +308,6 @@ consteval Op loss(std::string_view name, std::string_view formula, Body body, Gr
                    .smooth = smooth,
                    .batching = batching(batch_elementwise<op>),
                    .flops = flops_of_body,
-                   .kernel = {},
                    .onnx = {},
                    .source = extras.source,
                    .examples = examples});

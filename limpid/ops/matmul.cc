@@ -9,6 +9,7 @@
 #include "limpid/core/half.h"
 #include "limpid/core/sums.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
@@ -249,6 +250,19 @@ std::vector<Example> linear_examples() {
   return examples;
 }
 
+// Examples as rows of a, or as columns of b, if the other operand is shared.
+ExampleResults matmul_axis(const ExampleCall& c) {
+  const std::size_t lead = c.call.outputs[0].shape.rank() - 2;
+  if (ExampleResults r = in_leading(c, lead)) return r;
+  const std::size_t operand = c.first();
+  if (c.inner[1 - operand]) return {};
+  const auto at = c.axis_of(operand);
+  const bool transposed = c.call.attributes.get<bool>(operand == 0 ? "transpose_a" : "transpose_b");
+  const std::size_t outer = lead + ((operand == 1) != transposed ? 1 : 0);
+  if (!at || at->axis != outer) return {};
+  return one_result(c, lead + operand, at->after);
+}
+
 }  // namespace
 
 namespace op {
@@ -256,6 +270,7 @@ namespace op {
 constinit const Op matmul = complete({.name = "matmul",
                                       .formula = "sum over k of a[m, k] b[k, n]",
                                       .shapes = "a[..., m, k], b[..., k, n] -> [..., m, n]",
+                                      .role = Role::kProduct,
                                       .min_inputs = 2,
                                       .max_inputs = 2,
                                       .attributes = kTransposeAttributes,
@@ -263,8 +278,8 @@ constinit const Op matmul = complete({.name = "matmul",
                                       .reference = matmul_reference,
                                       .gradient = gradient(matmul_gradient),
                                       .batching = batching(matmul_batching),
+                                      .example_axis = matmul_axis,
                                       .flops = matmul_flops,
-                                      .kernel = {KernelKind::kMatmul},
                                       .cpp = cpp_by_emit(),
                                       .onnx = {"MatMul", 13},
                                       .accuracy = kSummed,
@@ -274,6 +289,7 @@ constinit const Op linear =
     complete({.name = "linear",
               .formula = "x weight^T + bias",
               .shapes = "x[..., in], weight[out, in], bias[out] -> [..., out]",
+              .role = Role::kLinear,
               .min_inputs = 2,
               .max_inputs = 3,
               .attributes = kNoAttributes,
@@ -282,7 +298,6 @@ constinit const Op linear =
               .gradient = gradient(linear_gradient),
               .batching = batching(linear_batching),
               .flops = flops_of_body,
-              .kernel = {KernelKind::kLinear},
               .onnx = {"Gemm", 13},
               .examples = linear_examples});
 

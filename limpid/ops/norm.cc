@@ -10,6 +10,7 @@
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/detail/moments.h"
 #include "limpid/ops/reduce.h"
@@ -342,12 +343,23 @@ std::vector<Example> batch_norm_inference_examples() {
 constexpr std::string_view kBatchNormSource =
     "Ioffe and Szegedy, Batch Normalization (2015), algorithm 1";
 
+// Examples among the channels are whole groups. Nothing where they are parts of groups.
+std::optional<Attributes> groups_for_one(const ExampleCall& c, std::span<const Type>) {
+  constexpr std::size_t kChannels = 1;
+  Attributes attributes = c.call.attributes;
+  if (!c.inner[0] || c.axis_of(0)->axis != kChannels) return attributes;
+  const std::int64_t groups = attributes.integer("groups");
+  if (groups % c.size != 0) return {};
+  attributes.set("groups", groups / c.size);
+  return attributes;
+}
+
 }  // namespace
 
 namespace op {
 
 template <bool centered, const RowFlops& operations>
-consteval Op norm_gradient(std::string_view name, std::string_view formula, KernelKind kind) {
+consteval Op norm_gradient(std::string_view name, std::string_view formula) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = "x[..., n...], g[..., n...], gamma[n...] -> dx[..., n...], and with "
@@ -360,25 +372,23 @@ consteval Op norm_gradient(std::string_view name, std::string_view formula, Kern
                    .gradient = gradient_through_body(),
                    .batching = batching_through_body(),
                    .flops = row_flops<operations>,
-                   .kernel = {kind},
                    .onnx = {},
                    .examples = row_gradient_examples});
 }
 constinit const Op layer_norm_gradient = norm_gradient<true, kLayerGradientFlops>(
     "layer_norm_gradient",
-    "(d - mean(d) - h mean(d h)) / sqrt(variance + eps), d = g gamma, h the normalised x; g h",
-    KernelKind::kLayerNormGradient);
+    "(d - mean(d) - h mean(d h)) / sqrt(variance + eps), d = g gamma, h the normalised x; g h");
 constinit const Op rms_norm_gradient = norm_gradient<false, kRmsGradientFlops>(
     "rms_norm_gradient",
     "(d - h mean(d h)) / sqrt(mean of x^2 + eps), d = g gamma, h the "
-    "normalised x; g h",
-    KernelKind::kRmsNormGradient);
+    "normalised x; g h");
 
 constinit const Op layer_norm =
     complete({.name = "layer_norm",
               .formula = "(x - mean) / sqrt(variance + eps) * gamma + beta",
               .shapes = "x[..., n...], gamma[n...], beta[n...] -> [..., n...]; n are the last "
                         "`dims` dimensions",
+              .role = Role::kNorm,
               .min_inputs = 1,
               .max_inputs = 3,
               .attributes = kRowAttributes,
@@ -387,7 +397,6 @@ constinit const Op layer_norm =
               .gradient = gradient(row_gradient<layer_norm_gradient>),
               .batching = batching(row_batching<layer_norm>),
               .flops = row_flops<kLayerFlops>,
-              .kernel = {KernelKind::kLayerNorm},
               .cpp = cpp_call(row_cpp<true>),
               .onnx = {"LayerNormalization", 17},
               .source = "Ba et al., Layer Normalization (2016), equation 3",
@@ -397,6 +406,7 @@ constinit const Op rms_norm = complete(
     {.name = "rms_norm",
      .formula = "x / sqrt(mean of x^2 + eps) * gamma",
      .shapes = "x[..., n...], gamma[n...] -> [..., n...]; n are the last `dims` dimensions",
+     .role = Role::kNorm,
      .min_inputs = 1,
      .max_inputs = 2,
      .attributes = kRowAttributes,
@@ -405,7 +415,6 @@ constinit const Op rms_norm = complete(
      .gradient = gradient(row_gradient<rms_norm_gradient>),
      .batching = batching(row_batching<rms_norm>),
      .flops = row_flops<kRmsFlops>,
-     .kernel = {KernelKind::kRmsNorm},
      .cpp = cpp_call(row_cpp<false>),
      .onnx = {"RMSNormalization", 23},
      .source = "Zhang and Sennrich, Root Mean Square Layer Normalization (2019), equation 4",
@@ -422,8 +431,8 @@ constinit const Op group_norm =
               .body = group_body,
               .gradient = gradient_through_body(),
               .batching = batching_through_body(),
+              .example_attributes = groups_for_one,
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = {"GroupNormalization", 21},
               .source = "Wu and He, Group Normalization (2018)",
               .examples = group_examples});
@@ -442,7 +451,6 @@ constinit const Op batch_norm =
               .gradient = gradient_through_body(),
               .batching = batching_through_body(),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = {"BatchNormalization", 15},
               .source = kBatchNormSource,
               .examples = batch_norm_examples});
@@ -460,7 +468,6 @@ constinit const Op batch_norm_inference =
               .gradient = gradient_through_body(),
               .batching = batching_through_body(),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = {"BatchNormalization", 15},
               .source = kBatchNormSource,
               .examples = batch_norm_inference_examples});

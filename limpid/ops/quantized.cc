@@ -116,7 +116,6 @@ constinit const Op quantized_linear = complete(
      .smooth = false,
      .batching = batching(quantized_linear_batching),
      .flops = flops_of_body,
-     .kernel = {KernelKind::kQuantizedLinear},
      .onnx = {},
      .source = "Jacob et al. 2018, section 2.1; per row and per channel as Dettmers et al. 2022 "
                "(LLM.int8()), section 3.1",

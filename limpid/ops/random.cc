@@ -6,6 +6,7 @@
 #include "limpid/kernels/kernels.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/shape.h"
 
@@ -189,8 +190,8 @@ constinit const Op random_bits = complete(
      .reference = random_bits_reference,
      .gradient = no_gradient(kFromKey),
      .batching = batching(keyed_batching<random_bits>),
+     .example_axis = in_dimensions_of<0>,
      .flops = no_flops,
-     .kernel = {KernelKind::kRandomBits},
      .cpp = cpp_call(random_bits_cpp),
      .onnx = no_onnx(kOtherNumbers),
      .accuracy = kExact,
@@ -207,8 +208,8 @@ constinit const Op fold_in = complete({.name = "fold_in",
                                        .reference = fold_in_reference,
                                        .gradient = no_gradient("keys have no derivative"),
                                        .batching = batching(batch_elementwise<fold_in>),
+                                       .example_axis = in_dimensions_of<0>,
                                        .flops = no_flops,
-                                       .kernel = {},
                                        .cpp = {"fold_in({0}, {1})"},
                                        .onnx = no_onnx(kOtherNumbers),
                                        .accuracy = kExact,
@@ -227,7 +228,7 @@ constinit const Op shift_right =
               .gradient = no_gradient("bits have no derivative"),
               .batching = batching(batch_elementwise<shift_right>),
               .flops = no_flops,
-              .kernel = {KernelKind::kElement, kNoElement, kernels::Element::kShiftRightI32},
+              .kernel = {.element_i32 = kernels::Element::kShiftRightI32},
               .cpp = {"shift_right({0}, {1})"},
               .onnx = no_onnx("ONNX shifts unsigned integers only", {"BitShift", 11}),
               .accuracy = kExact,
@@ -244,7 +245,6 @@ constinit const Op uniform = complete({.name = "uniform",
                                        .gradient = no_gradient(kFromKey),
                                        .batching = batching(keyed_batching<uniform>),
                                        .flops = flops_of_body,
-                                       .kernel = {},
                                        .onnx = no_onnx(kOtherNumbers),
                                        .examples = keyed_examples});
 
@@ -260,7 +260,6 @@ constinit const Op normal =
               .gradient = no_gradient(kFromKey),
               .batching = batching(keyed_batching<normal>),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = no_onnx(kOtherNumbers),
               .source = "Wichura, Algorithm AS 241 (1988), PPND7",
               .examples = keyed_examples});
@@ -277,7 +276,6 @@ constinit const Op dropout =
               .gradient = gradient(dropout_gradient),
               .batching = batching_through_body(),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = no_onnx(kOtherNumbers, {"Dropout", 13}),
               .source = "Srivastava et al., Dropout (2014), in the inverted form",
               .examples = dropout_examples});

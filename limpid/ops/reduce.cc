@@ -8,6 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/detail/moments.h"
 #include "limpid/ops/indexing.h"
@@ -236,11 +237,18 @@ CppCall max_cpp(const Call& call) { return {"fold<Highest>", around_axis(call)};
 CppCall min_cpp(const Call& call) { return {"fold<Lowest>", around_axis(call)}; }
 CppCall argmax_cpp(const Call& call) { return {"argmax", around_axis(call)}; }
 
+ExampleResults reduction_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(0);
+  const auto axis = static_cast<std::size_t>(c.call.attributes.integer("axis"));
+  if (!at || at->axis == axis) return {};
+  return one_result(c, at->axis - (at->axis > axis ? 1 : 0), at->after);
+}
+
 template <const Op& op>
 consteval Op reduction(std::string_view name, std::string_view formula, TypeRule types,
-                       Reference reference, GradientRule rule, KernelKind kernel,
-                       CppCall (*cpp)(const Call&), Onnx onnx, std::string_view accuracy,
-                       bool smooth, std::vector<Example> (*examples)() = reduction_examples) {
+                       Reference reference, GradientRule rule, CppCall (*cpp)(const Call&),
+                       Onnx onnx, std::string_view accuracy, bool smooth,
+                       std::vector<Example> (*examples)() = reduction_examples) {
   return complete({.name = name,
                    .formula = formula,
                    .shapes = kReductionShapes,
@@ -252,8 +260,8 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
                    .gradient = rule,
                    .smooth = smooth,
                    .batching = batching(reduction_batching<op>),
+                   .example_axis = reduction_axis,
                    .flops = reduction_flops,
-                   .kernel = {kernel},
                    .cpp = cpp_call(cpp),
                    .onnx = onnx,
                    .accuracy = accuracy,
@@ -264,10 +272,9 @@ consteval Op reduction(std::string_view name, std::string_view formula, TypeRule
 
 namespace op {
 
-constinit const Op sum =
-    reduction<sum>("sum", "the sum over an axis; of integers and booleans in i64", sum_types,
-                   sum_reference, gradient(sum_gradient), KernelKind::kSum, sum_cpp,
-                   {"ReduceSum", 13}, kSummed, true, sum_examples);
+constinit const Op sum = reduction<sum>(
+    "sum", "the sum over an axis; of integers and booleans in i64", sum_types, sum_reference,
+    gradient(sum_gradient), sum_cpp, {"ReduceSum", 13}, kSummed, true, sum_examples);
 constinit const Op prod = complete({.name = "prod",
                                     .formula = "the product over an axis",
                                     .shapes = kReductionShapes,
@@ -279,21 +286,20 @@ constinit const Op prod = complete({.name = "prod",
                                     .gradient = gradient_through_body(),
                                     .batching = batching(reduction_batching<prod>),
                                     .flops = reduction_flops,
-                                    .kernel = {},
                                     .onnx = {"ReduceProd", 18},
                                     .examples = reduction_examples});
 constinit const Op max =
     reduction<max>("max", "the largest over an axis; NaN if any is NaN", reduction_types,
-                   extreme_reference<Highest>, gradient(extreme_gradient), KernelKind::kMax,
-                   max_cpp, {"ReduceMax", 20}, kExact, false);
+                   extreme_reference<Highest>, gradient(extreme_gradient), max_cpp,
+                   {"ReduceMax", 20}, kExact, false);
 constinit const Op min =
     reduction<min>("min", "the smallest over an axis; NaN if any is NaN", reduction_types,
-                   extreme_reference<Lowest>, gradient(extreme_gradient), KernelKind::kMin, min_cpp,
+                   extreme_reference<Lowest>, gradient(extreme_gradient), min_cpp,
                    {"ReduceMin", 20}, kExact, false);
 constinit const Op argmax = reduction<argmax>(
     "argmax", "the index of the first largest over an axis", argmax_types, argmax_reference,
-    no_gradient("an index is an integer: its derivative is zero wherever it exists"),
-    KernelKind::kNone, argmax_cpp, {"ArgMax", 13}, kExact, false);
+    no_gradient("an index is an integer: its derivative is zero wherever it exists"), argmax_cpp,
+    {"ArgMax", 13}, kExact, false);
 
 }  // namespace op
 

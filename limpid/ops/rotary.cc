@@ -84,7 +84,6 @@ constinit const Op rotary_embedding =
               .gradient = gradient_through_body(),
               .batching = batching_through_body(),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = {},
               .source = "Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding "
                         "(2021), section 3.2.2",

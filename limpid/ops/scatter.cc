@@ -8,6 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/rows.h"
@@ -239,8 +240,8 @@ consteval Op scattering(std::string_view name, std::string_view formula, TypeRul
                    .gradient = gradient(rule),
                    .smooth = smooth,
                    .batching = batching(scatter_batching<op>),
+                   .example_axis = in_batch_dimensions,
                    .flops = scatter_flops,
-                   .kernel = {},
                    .cpp = cpp_call(cpp),
                    .onnx = onnx,
                    .accuracy = accuracy,

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
 #include "limpid/ops/strided.h"
@@ -203,6 +204,31 @@ std::vector<Example> transpose_examples() {
           {{{Dtype::kI64, {5}}}, {{"permutation", List{0}}}, -2, 2, 9}};
 }
 
+// ---- unbatch
+
+ExampleResults reshape_axis(const ExampleCall& c) { return {{c.inner[0]}}; }
+
+ExampleResults broadcast_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(0);
+  if (!at) return {};
+  const std::size_t added = c.call.outputs[0].shape.rank() - c.shape_of(0).rank();
+  return one_result(c, at->axis + added, at->after);
+}
+
+ExampleResults transpose_axis(const ExampleCall& c) {
+  const auto at = c.axis_of(0);
+  if (!at) return {};
+  const auto& permutation = c.call.attributes.get<std::vector<std::int64_t>>("permutation");
+  const auto to = std::find(permutation.begin(), permutation.end(), at->axis);
+  return one_result(c, static_cast<std::size_t>(to - permutation.begin()), at->after);
+}
+
+std::optional<Attributes> shape_for_one(const ExampleCall& c, std::span<const Type> results) {
+  Attributes attributes = c.call.attributes;
+  attributes.set("shape", shape_attribute(results[0].shape));
+  return attributes;
+}
+
 }  // namespace
 
 namespace op {
@@ -211,6 +237,7 @@ constinit const Op reshape =
     complete({.name = "reshape",
               .formula = "the same elements in another shape",
               .shapes = "[...] -> `shape`, with the same number of elements",
+              .role = Role::kRearrange,
               .min_inputs = 1,
               .max_inputs = 1,
               .attributes = kShapeAttribute,
@@ -219,8 +246,9 @@ constinit const Op reshape =
               .simplification = simpler_shape<reshape, limpid::reshape>,
               .gradient = gradient(reshape_gradient),
               .batching = batching(reshape_batching),
+              .example_axis = reshape_axis,
+              .example_attributes = shape_for_one,
               .flops = no_flops,
-              .kernel = {KernelKind::kReshape},
               .cpp = cpp_by_emit(),
               .onnx = {"Reshape", 21},
               .accuracy = kExact,
@@ -230,6 +258,7 @@ constinit const Op broadcast = complete(
     {.name = "broadcast",
      .formula = "x broadcast to a larger shape",
      .shapes = "[...] -> `shape`; dimensions align from the last, and those of size 1 are repeated",
+     .role = Role::kRepeat,
      .min_inputs = 1,
      .max_inputs = 1,
      .attributes = kShapeAttribute,
@@ -238,8 +267,9 @@ constinit const Op broadcast = complete(
      .simplification = simpler_shape<broadcast, limpid::broadcast>,
      .gradient = gradient(broadcast_gradient),
      .batching = batching(broadcast_batching),
+     .example_axis = broadcast_axis,
+     .example_attributes = shape_for_one,
      .flops = no_flops,
-     .kernel = {KernelKind::kBroadcast},
      .cpp = cpp_by_emit(),
      .onnx = {"Expand", 13},
      .accuracy = kExact,
@@ -249,6 +279,7 @@ constinit const Op transpose =
     complete({.name = "transpose",
               .formula = "x with its dimensions in another order",
               .shapes = "[...] -> the dimensions in the order of `permutation`",
+              .role = Role::kRearrange,
               .min_inputs = 1,
               .max_inputs = 1,
               .attributes = kPermutationAttribute,
@@ -257,8 +288,8 @@ constinit const Op transpose =
               .simplification = simpler_transpose,
               .gradient = gradient(transpose_gradient),
               .batching = batching(transpose_batching),
+              .example_axis = transpose_axis,
               .flops = no_flops,
-              .kernel = {KernelKind::kTranspose},
               .cpp = cpp_by_emit(),
               .onnx = {"Transpose", 21},
               .accuracy = kExact,

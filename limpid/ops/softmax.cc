@@ -143,7 +143,6 @@ constinit const Op softmax = complete({.name = "softmax",
                                        .gradient = gradient(softmax_gradient),
                                        .batching = batching(axis_batching<softmax>),
                                        .flops = flops_of_body,
-                                       .kernel = {KernelKind::kSoftmax},
                                        .onnx = {"Softmax", 13},
                                        .examples = softmax_examples});
 
@@ -158,7 +157,6 @@ constinit const Op log_softmax = complete({.name = "log_softmax",
                                            .gradient = gradient(log_softmax_gradient),
                                            .batching = batching(axis_batching<log_softmax>),
                                            .flops = flops_of_body,
-                                           .kernel = {KernelKind::kLogSoftmax},
                                            .onnx = {"LogSoftmax", 13},
                                            .examples = softmax_examples});
 
@@ -173,7 +171,6 @@ constinit const Op log_sum_exp = complete({.name = "log_sum_exp",
                                            .gradient = gradient(log_sum_exp_gradient),
                                            .batching = batching(axis_batching<log_sum_exp>),
                                            .flops = flops_of_body,
-                                           .kernel = {},
                                            .onnx = {"ReduceLogSumExp", 18},
                                            .examples = softmax_examples});
 
@@ -189,7 +186,6 @@ constinit const Op softmax_cross_entropy =
               .gradient = gradient(cross_entropy_gradient),
               .batching = batching(cross_entropy_batching),
               .flops = flops_of_body,
-              .kernel = {},
               .onnx = {"SoftmaxCrossEntropyLoss", 13},
               .examples = cross_entropy_examples});
 

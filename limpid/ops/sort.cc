@@ -8,6 +8,7 @@
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/along_axis.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
@@ -78,6 +79,10 @@ std::vector<Example> argsort_examples() {
           {{{Dtype::kI32, {40}}}, up, 0, 1, 9}, {{{Dtype::kI64, {2, 30}}}, down, 0, 1, 9}};
 }
 
+ExampleResults argsort_axis(const ExampleCall& c) {
+  return in_leading(c, c.shape_of(0).rank() - 1);
+}
+
 }  // namespace
 
 namespace op {
@@ -95,8 +100,8 @@ constinit const Op argsort = complete(
      .gradient = no_gradient("an index is an integer: its derivative is zero wherever it exists"),
      .smooth = false,
      .batching = batching(argsort_batching),
+     .example_axis = argsort_axis,
      .flops = argsort_flops,
-     .kernel = {},
      .cpp = cpp_call(argsort_cpp),
      .onnx = {"TopK", 11},
      .accuracy = kExact,

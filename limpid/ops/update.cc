@@ -68,7 +68,6 @@ constinit const Op adam_update = complete(
      .gradient = gradient_through_body(),
      .batching = batching_through_body(),
      .flops = flops_of_body,
-     .kernel = {KernelKind::kAdamUpdate},
      .onnx = {},
      .source = "Kingma and Ba, Adam (2015), algorithm 1; Loshchilov and Hutter, Decoupled Weight "
                "Decay Regularization (2019), algorithm 2",

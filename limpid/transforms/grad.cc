@@ -179,8 +179,13 @@ class Reverse {
       std::vector<Value> inputs;
       for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
       const auto ask = [&](std::span<const Value> cotangents) {
-        return node.op->gradient.rule(
+        std::vector<Value> answers = node.op->gradient.rule(
             {inputs, values.subspan(first, count), cotangents, node.attributes});
+        if (answers.size() != inputs.size())
+          throw Error(ErrorCode::kInternal,
+                      fmt::format("grad of '{}': the rule of {} gives {} cotangents, expected {}",
+                                  f_.name(), node.op->name, answers.size(), inputs.size()));
+        return answers;
       };
       const std::span<Value> cotangents = std::span(cotangents_).subspan(first, count);
       for (std::size_t r = 0; r < count; ++r)
@@ -233,13 +238,29 @@ void check_differentiable(const Function& f, const std::vector<std::size_t>& wrt
   }
 }
 
+// Whether the derivative of a call is that of its body. A rule that may decline is asked, with
+// scratch values for the call's.
+bool through_body(const Call& call) {
+  const GradientRule& gradient = call.op.gradient;
+  if (!gradient.through_body || !gradient.rule) return gradient.through_body;
+  Builder scratch{std::string(call.op.name)};
+  int count = 0;
+  const auto input = [&](const Type& type) { return scratch.input(std::to_string(count++), type); };
+  std::vector<Value> inputs, cotangents;
+  for (const Type& type : call.inputs) inputs.push_back(input(type));
+  for (const Type& type : call.op.types(call))
+    cotangents.push_back(is_floating(type.dtype) ? input(type) : Value());
+  const std::vector<Value> outputs = scratch.call(call.op, inputs, call.attributes);
+  return gradient.rule({inputs, outputs, cotangents, call.attributes}).empty();
+}
+
 // Writes the ops of f, then the backward pass. Its cotangents are further inputs, or 1 for the
 // first output.
 Function differentiate(const Function& original, const std::vector<std::size_t>& wrt,
                        const GradOptions& options, bool keep_outputs, bool with_cotangents) {
   check_differentiable(original, wrt);
   // A composition whose derivative is that of its body is inlined.
-  const Function f = expand(original, [](const Call& c) { return c.op.gradient.through_body; });
+  const Function f = expand(original, through_body);
   Builder builder(original.name());
   std::vector<Value> values;
   for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));

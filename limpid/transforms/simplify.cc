@@ -103,7 +103,7 @@ class Pass {
 
   // The results of a call of constants; nothing if the call is not worth folding.
   std::vector<Value> folded(Builder& builder, const Node& node, std::span<const Value> inputs) {
-    if (inputs.empty() || node.op->kernel.kind == KernelKind::kBroadcast) return {};
+    if (inputs.empty() || node.op->role == Role::kRepeat) return {};
     std::vector<Tensor> values;
     for (const Value& v : inputs) {
       const Node* maker = builder.maker(v.id());

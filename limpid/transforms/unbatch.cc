@@ -10,19 +10,13 @@
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/constant.h"
-#include "limpid/ops/indexing.h"
-#include "limpid/ops/norm.h"
+#include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/shape.h"
-#include "limpid/transforms/detail/example_axis.h"
 #include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
 
 namespace limpid {
 namespace {
-
-using detail::ExampleCall;
-using detail::Inner;
-using List = std::vector<std::int64_t>;
 
 // A value of the batch rewritten for one example. A shared value is unchanged.
 struct Version {
@@ -47,7 +41,7 @@ std::optional<Tensor> repeated_part(const Tensor& tensor, std::int64_t inner, st
   const std::span<const std::byte> all = tensor.bytes();
   for (std::size_t i = block; i < all.size(); i += block)
     if (std::memcmp(&all[i], &all[i - i % (count * block)], block) != 0) return {};
-  const Type type{tensor.dtype(), detail::of_one(tensor.shape(), inner, size)};
+  const Type type{tensor.dtype(), of_one(tensor.shape(), inner, size)};
   return Tensor::generate_bytes(type, [&](std::span<std::byte> out) {
     for (std::size_t i = 0; i < out.size(); i += block)
       std::memcpy(&out[i], &all[i * count], block);
@@ -81,7 +75,7 @@ class Unbatch {
     const Shape& shape = f_.type(id).shape;
     const Version* best = nullptr;
     for (const Version& v : at(id)) {
-      const auto place = v.inner ? detail::example_axis(shape, *v.inner, size_) : std::nullopt;
+      const auto place = v.inner ? example_axis(shape, *v.inner, size_) : std::nullopt;
       const bool whole = place && place->before == 1 && place->after == 1;
       if (whole && (!best || *v.inner > *best->inner)) best = &v;
     }
@@ -113,9 +107,14 @@ class Unbatch {
       return find(at(node.inputs[operand]), at_inner) != nullptr;
     };
     const ExampleCall c{call, size_, inner, repeats};
-    const bool composition = call.op.body.given() && !call.op.elementwise;
-    const auto results = composition ? results_of_body(c) : detail::results_of_primitive(c);
-    return results.value_or(std::vector<Inner>());
+    return results_of(c).value_or(std::vector<Inner>());
+  }
+
+  ExampleResults results_of(const ExampleCall& c) const {
+    const Op& op = c.call.op;
+    if (op.elementwise) return in_dimensions_of<0>(c);
+    if (op.body) return results_of_body(c);
+    return op.example_axis ? op.example_axis(c) : ExampleResults();
   }
 
   // A shared operand that repeats itself is taken per example if it has the dimensions that hold
@@ -123,7 +122,7 @@ class Unbatch {
   void take_by_example(const ExampleCall& c) const {
     const auto with = std::find_if(c.inner.begin(), c.inner.end(), [](auto& i) { return !!i; });
     const Shape& shape = c.call.inputs[static_cast<std::size_t>(with - c.inner.begin())].shape;
-    const auto place = detail::example_axis(shape, **with, size_);
+    const auto place = example_axis(shape, **with, size_);
     if (!place) return;
     const auto leading = shape.dims().first(place->axis + 1);
     for (std::size_t i = 0; i < c.inner.size(); ++i) {
@@ -131,12 +130,12 @@ class Unbatch {
       if (c.inner[i] || other.rank() < leading.size() ||
           !std::equal(leading.begin(), leading.end(), other.begin()))
         continue;
-      const std::int64_t inner = detail::inner_of(other, place->axis, place->after);
+      const std::int64_t inner = inner_of(other, place->axis, place->after);
       if (c.repeats(i, inner)) c.inner[i] = inner;
     }
   }
 
-  std::optional<std::vector<Inner>> results_of_body(const ExampleCall& c) const {
+  ExampleResults results_of_body(const ExampleCall& c) const {
     take_by_example(c);
     const Function body = body_of(c.call);
     Builder scratch(body.name());
@@ -155,12 +154,12 @@ class Unbatch {
   // Nothing if no dimension holds the examples.
   std::optional<Type> type_of_one(const Type& type, const Inner& inner) const {
     if (!inner) return type;
-    if (!detail::example_axis(type.shape, *inner, size_)) return {};
-    return Type{type.dtype, detail::of_one(type.shape, *inner, size_)};
+    if (!example_axis(type.shape, *inner, size_)) return {};
+    return Type{type.dtype, of_one(type.shape, *inner, size_)};
   }
 
   // The results of a call for one example; none if no call of this op computes them.
-  std::vector<Version> written(const Call& call, const Node& node, const std::vector<Inner>& inner,
+  std::vector<Version> written(const Call& call, const Node& node, std::vector<Inner>& inner,
                                const std::vector<Inner>& results) {
     std::vector<Type> types;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -174,7 +173,9 @@ class Unbatch {
       inputs.push_back(find(at(node.inputs[i]), inner[i])->value);
     std::vector<Value> values;
     try {
-      const std::optional<Attributes> attributes = attributes_of_one(call, inner, types);
+      const ExampleCall c{call, size_, inner, {}};
+      const std::optional<Attributes> attributes =
+          call.op.example_attributes ? call.op.example_attributes(c, types) : call.attributes;
       if (!attributes) return {};
       values = builder_.call(call.op, inputs, *attributes);
     } catch (const Error&) {
@@ -188,32 +189,11 @@ class Unbatch {
     return versions;
   }
 
-  // Attributes that hold sizes follow the shapes. Nothing where the examples are parts of groups.
-  std::optional<Attributes> attributes_of_one(const Call& call, const std::vector<Inner>& inner,
-                                              const std::vector<Type>& types) const {
-    Attributes attributes = call.attributes;
-    if (&call.op == &op::reshape || &call.op == &op::broadcast)
-      attributes.set("shape", shape_attribute(types[0].shape));
-    if (&call.op == &op::slice && inner[0]) {
-      List limits = attributes.get<List>("limits");
-      limits[detail::example_axis(call.inputs[0].shape, *inner[0], size_)->axis] /= size_;
-      attributes.set("limits", limits);
-    }
-    constexpr std::size_t kChannels = 1;
-    if (&call.op == &op::group_norm && inner[0] &&
-        detail::example_axis(call.inputs[0].shape, *inner[0], size_)->axis == kChannels) {
-      const std::int64_t groups = attributes.integer("groups");
-      if (groups % size_ != 0) return {};
-      attributes.set("groups", groups / size_);
-    }
-    return attributes;
-  }
-
   // ---- shared values that are the same for each example
 
   void add_repetitions(const Call& call, const Node& node) {
     if (&call.op == &op::constant) return repeat_constant(node);
-    if (&call.op == &op::broadcast) repeat_broadcast(call, node);
+    if (call.op.role == Role::kRepeat) repeat_broadcast(call, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
       for (std::size_t v = 1; v < at(node.inputs[i]).size(); ++v) {
         std::vector<Inner> inner(node.inputs.size());
@@ -237,8 +217,8 @@ class Unbatch {
     if (shape.elements() == 0) return;
     for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
       if (shape[axis] % size_ != 0) continue;
-      f(axis, detail::inner_of(shape, axis, 1));
-      if (shape[axis] != size_) f(axis, detail::inner_of(shape, axis, shape[axis] / size_));
+      f(axis, inner_of(shape, axis, 1));
+      if (shape[axis] != size_) f(axis, inner_of(shape, axis, shape[axis] / size_));
     }
   }
 
@@ -257,7 +237,7 @@ class Unbatch {
     const Value x = at(node.inputs[0]).front().value;
     for_each_place(to, [&](std::size_t axis, std::int64_t inner) {
       if (axis < added || from[axis - added] == 1)
-        add(node.first_output, {inner, broadcast(x, detail::of_one(to, inner, size_))});
+        add(node.first_output, {inner, broadcast(x, of_one(to, inner, size_))});
     });
   }
 
@@ -300,7 +280,7 @@ std::vector<Version> inputs_of_one(Builder& builder, const Function& f,
     shapes.push_back(type.shape);
     if (in_axes[i]) {
       const std::size_t axis = axis_of_input(f, i, *in_axes[i], size);
-      inner = detail::inner_of(type.shape, axis, 1);
+      inner = inner_of(type.shape, axis, 1);
       shapes.back() = type.shape.replace(axis, 1);
       type.shape = type.shape.erase(axis);
     }
@@ -322,8 +302,7 @@ Value without_axis(const Function& f, const Output& output, const Version* versi
   if (!version)
     not_proved(fmt::format("output '{}' {} has no batch dimension", output.name,
                            to_string(f.type(output.value))));
-  return reshape(version->value,
-                 shape.erase(detail::example_axis(shape, *version->inner, size)->axis));
+  return reshape(version->value, shape.erase(example_axis(shape, *version->inner, size)->axis));
 }
 
 }  // namespace

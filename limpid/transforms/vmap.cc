@@ -24,9 +24,12 @@ void map_nodes(Builder& builder, const Function& f, Mapped& state, std::int64_t 
 std::vector<Value> map_node(Builder& builder, const Function& f, const Node& node,
                             const std::vector<Value>& inputs, const bool* batched,
                             std::int64_t size) {
-  if (node.op->batching.rule)
-    return node.op->batching.rule(
-        {inputs, {batched, inputs.size()}, size, node.attributes, builder});
+  const BatchingRule& batching = node.op->batching;
+  if (batching.rule) {
+    std::vector<Value> results =
+        batching.rule({inputs, {batched, inputs.size()}, size, node.attributes, builder});
+    if (!results.empty() || !batching.through_body) return results;
+  }
   const Function::CallTypes types = f.call_types(node);
   const Function body = body_of({*node.op, types.inputs, {}, node.attributes, node.scope});
   Mapped inner{inputs, std::vector<bool>(batched, batched + inputs.size())};

@@ -67,7 +67,6 @@ struct Composed {
                          .gradient = limpid::gradient(gradient),
                          .batching = limpid::batching(batching),
                          .flops = composed_flops,
-                         .kernel = {},
                          .onnx = {},
                          .examples = no_examples};
 };

@@ -79,7 +79,7 @@ std::vector<bool> varying(const Function& f, const Params& params) {
 std::string source_of(const Function& f, const Params& params, ValueId id) {
   const std::vector<bool> varies = varying(f, params);
   const auto is_fixed = [&](ValueId other) { return !varies[static_cast<std::size_t>(other)]; };
-  const auto is_linear = [](const Node& n) { return n.op->kernel.kind == KernelKind::kLinear; };
+  const auto is_linear = [](const Node& n) { return n.op->role == Role::kLinear; };
   while (const Node* const maker = maker_of(f, id)) {
     if (is_linear(*maker)) {
       const auto before = std::count_if(&f.nodes().front(), maker, is_linear);
@@ -240,7 +240,7 @@ ExplainedNeuron neuron(Session& session, const NeuronRequest& request) {
   result.neuron = explain_neuron(computed.run, request.layer, request.index, request.row);
   result.text = to_text(result.neuron);
   for (const Node& node : f.nodes()) {
-    if (node.op->kernel.kind != KernelKind::kLinear) continue;
+    if (node.op->role != Role::kLinear) continue;
     if (node.scope != result.neuron.layer &&
         value_name(f, node.first_output) != result.neuron.layer)
       continue;

@@ -59,7 +59,7 @@ Tensor weights_of(Session& session, const Observation& run, const Node& node) {
 std::vector<const Node*> attentions_of(const Function& f) {
   std::vector<const Node*> nodes;
   for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kAttention) nodes.push_back(&node);
+    if (node.op->role == Role::kAttention) nodes.push_back(&node);
   return nodes;
 }
 

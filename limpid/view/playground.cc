@@ -314,7 +314,7 @@ class Playground::Game {
     std::map<std::string, ValueId> last;
     std::vector<std::string> order;
     for (const Node& node : one.nodes()) {
-      if (node.op->kernel.kind == KernelKind::kLinear) order.push_back(node.scope);
+      if (node.op->role == Role::kLinear) order.push_back(node.scope);
       last[node.scope] = node.first_output;
     }
     if (!order.empty()) order.pop_back();  // the output itself

@@ -84,9 +84,9 @@ std::vector<std::string> layers_of(const Function& f) {
   std::vector<std::string> layers;
   std::map<std::string, int> count;
   for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kLinear) ++count[node.scope];
+    if (node.op->role == Role::kLinear) ++count[node.scope];
   for (const Node& node : f.nodes())
-    if (node.op->kernel.kind == KernelKind::kLinear)
+    if (node.op->role == Role::kLinear)
       layers.push_back(node.scope.empty() || count[node.scope] > 1
                            ? value_name(f, node.first_output)
                            : node.scope);

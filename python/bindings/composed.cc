@@ -121,7 +121,6 @@ constinit const Op kComposed = complete({.name = "with_gradient",
                                          .gradient = limpid::gradient(gradient),
                                          .batching = limpid::batching(batching),
                                          .flops = detail::composed_flops,
-                                         .kernel = {},
                                          .onnx = {},
                                          .examples = detail::no_examples});
 

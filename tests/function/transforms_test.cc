@@ -12,6 +12,7 @@
 #include "limpid/function/text.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/ops/detail/families.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/expand.h"
@@ -233,6 +234,65 @@ TEST(Vmap, TakesAnAxisForEachInputAndOneAtLeast) {
   refused(ErrorCode::kInvalidArgument, {0, 0, 0});
   refused(ErrorCode::kInvalidArgument, {std::nullopt, std::nullopt});
   refused(ErrorCode::kShape, {std::nullopt, 1});
+}
+
+// x^3, whose rules decline if they are told to. They are wrong, which shows who answers.
+constexpr AttributeSpec kDeclines[] = {{"declines", AttributeKind::kBool}};
+std::vector<Value> cube_gradient(const GradientCall& c) {
+  if (c.attributes.get<bool>("declines")) return {};
+  return {100.0 * c.cotangents[0]};
+}
+std::vector<Value> cube_batching(const BatchingCall& c) {
+  if (c.attributes.get<bool>("declines")) return {};
+  return {100.0 * c.inputs[0]};
+}
+std::vector<Value> cube_body(std::span<const Value> in, const Attributes&) {
+  return {in[0] * in[0] * in[0]};
+}
+constexpr Op cube_with(Gradient gradient) {
+  return {.name = "cube",
+          .formula = "x^3",
+          .shapes = "[...] -> [...]",
+          .min_inputs = 1,
+          .max_inputs = 1,
+          .attributes = kDeclines,
+          .types = floating_elementwise,
+          .body = cube_body,
+          .gradient = gradient_or_body(gradient),
+          .batching = batching_or_body(cube_batching),
+          .flops = flops_of_body,
+          .onnx = {},
+          .examples = unary_examples};
+}
+constinit const Op kCube = complete(cube_with(cube_gradient));
+
+Function cube(const Op& op, bool declines) {
+  return trace("f", {{"x", kScalar}}, [&](std::span<const Value> in) {
+    return std::vector<Value>{call1(op, {in[0]}, {{"declines", declines}})};
+  });
+}
+
+TEST(Grad, RuleMayDeclineToTheBody) {
+  EXPECT_EQ(at(grad(cube(kCube, false), {0}), 2), 100);
+  EXPECT_EQ(at(grad(cube(kCube, true), {0}), 2), 12);
+  EXPECT_EQ(at(grad(grad(cube(kCube, true), {0}), {0}), 2), 12);
+}
+
+TEST(Vmap, RuleMayDeclineToTheBody) {
+  const std::vector<Tensor> x{Tensor::from<double>({2}, {2, 3})};
+  const auto second = [&](bool declines) {
+    return interpret(vmap(cube(kCube, declines), {0}, 2), x)[0].values<double>()[1];
+  };
+  EXPECT_EQ(second(false), 300);
+  EXPECT_EQ(second(true), 27);
+}
+
+TEST(Grad, RuleDeclinesByTypesAndAttributesAlone) {
+  static constinit const Op by_cotangent = complete(cube_with([](const GradientCall& c) {
+    const Value& cotangent = c.cotangents[0];
+    return std::vector<Value>(cotangent.builder().maker(cotangent.id()) ? 0 : 1, cotangent);
+  }));
+  expect_refused(ErrorCode::kInternal, [] { grad(cube(by_cotangent, false), {0}); });
 }
 
 TEST(Bind, ReplacesInputsAndRefusesStrangers) {

@@ -80,7 +80,7 @@ bool is_residual(const Function& loss, const Node& node) {
         std::partition_point(loss.nodes().begin(), loss.nodes().end(), [&](const Node& n) {
           return n.first_output + static_cast<ValueId>(loss.output_count(n)) <= id;
         });
-    return maker->op != &op::broadcast;
+    return maker->op->role != Role::kRepeat;
   };
   return node.op == &op::add && is_whole(node.inputs[0]) && is_whole(node.inputs[1]);
 }
@@ -93,16 +93,10 @@ std::optional<Observed> observed(const Function& loss, const Node& node) {
   const nn::Activation* activation = activation_of(node);
   Observed o{std::string(activation ? activation->name : node.op->name), node.first_output,
              node.inputs[0], activation};
-  switch (node.op->kernel.kind) {
-    case KernelKind::kLinear:
-    case KernelKind::kLayerNorm:
-    case KernelKind::kRmsNorm:
-      return o;
-    case KernelKind::kAttention:
-      o.attention = &node;
-      return o;
-    default:
-      break;
+  if (node.op->role == Role::kLinear || node.op->role == Role::kNorm) return o;
+  if (node.op->role == Role::kAttention) {
+    o.attention = &node;
+    return o;
   }
   if (is_residual(loss, node)) {
     o.op = "residual";
