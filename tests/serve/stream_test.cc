@@ -236,10 +236,7 @@ TEST(Listening, APortHasOneServer) {
     const Server second({.port = port, .handle = handle}, metrics, log);
     ADD_FAILURE() << url;
   } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kIo);
-    EXPECT_NE(std::string(e.what()).find("listening on 127.0.0.1 port " + std::to_string(port)),
-              std::string::npos)
-        << e.what();
+    EXPECT_EQ(e.code(), ErrorCode::kIo) << e.what();
   }
 }
 
