@@ -67,14 +67,17 @@ std::string heading(const ::testing::TestInfo& test) {
   return "[" + program + " " + suite + "." + name + (values || types ? "/*]" : "]");
 }
 
-// tests/bless.py writes the file: a heading, and below it the lines, indented by two.
+// tests/bless.py writes the file: a heading, and below it the lines, indented by two; a single one
+// stands behind its heading.
 std::map<std::string, Lines> read_golden() {
   std::map<std::string, Lines> all;
   std::ifstream file(testing::source_folder() / "tests/messages.txt");
   Lines* at = nullptr;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("[")) {
-      at = &all[line];
+      const std::size_t end = line.find(']') + 1;
+      at = &all[line.substr(0, end)];
+      if (end < line.size()) at->push_back(line.substr(end + 1));
     } else if (at != nullptr) {
       at->push_back(line.empty() ? line : line.substr(2));
     }
