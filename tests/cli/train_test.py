@@ -134,14 +134,6 @@ class Stopped(TrainTest):
         # Before the data is read, which may take minutes.
         self.refuses(2, self.arguments("--epochs", "1"), "train --data csv:none.csv,target=y --out run")
 
-    def test_a_configuration_of_another_program_is_not_replaced(self):
-        self.out.mkdir()
-        for text in ('{"model_type": "gpt2"}', '{"epochs": 3}'):
-            (self.out / "config.json").write_text(text)
-            for arguments in ((), ("--overwrite",)):
-                self.refuses(2, self.arguments("--epochs", "1", *arguments))
-            self.assertEqual([(p.name, p.read_text()) for p in self.out.iterdir()], [("config.json", text)])
-
     def test_what_resume_refuses(self):
         self.refuses(1, "train --resume nowhere")
         self.output(*self.arguments("--epochs", "2"))
@@ -178,14 +170,6 @@ class Stopped(TrainTest):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 143)
         self.error(2, *self.arguments("--epochs", 1))
-
-    def test_a_finished_run_becomes_longer(self):
-        for out, *epochs in ((self.folder / "whole", 6), (self.out, 2, 6)):
-            self.output(*self.arguments("--epochs", epochs[0], "--schedule", "constant", out=out))
-            for more in epochs[1:]:
-                self.output("train", "--resume", out, "--epochs", more, "--threads", "1")
-        self.assertEqual(self.model(), self.model(self.folder / "whole"))
-        self.assertEqual(json.loads((self.out / "config.json").read_text())["epochs"], 6)
 
     def test_progress_on_a_narrow_terminal(self):
         """The remaining time is whole, or left out. The last epoch has 100 steps."""

@@ -103,26 +103,15 @@ TEST(Chat, DefinesToolsAndDocumentsThatAreNotThere) {
             "True True True");
 }
 
-// A template would write them into its texts.
-TEST(Chat, WhoseMarksAreNoTextsIsRefused) {
-  const auto refused = [](const Json& marks) {
+TEST(Chat, WhoseMarksAreNoTextsOrWhoseEndsAreNoTokensIsRefused) {
+  const Json none = Json::object();
+  for (const auto& [marks, ends] : std::vector<std::pair<Json, Json>>{
+           {{{"bos_token", 1}}, Json::array()},  // a template would write it into its texts
+           {Json::array(), Json::array()},
+           {none, Json::array({7, -1})},
+           {none, Json::array({7, kMaxTokens})}}) {
     const Json config = {
-        {"chat",
-         {{"template", ""}, {"marks", marks}, {"ends", Json::array()}, {"unsupported", ""}}}};
-    const Model model{Function(), {}, config.dump()};
-    expect_refused(ErrorCode::kFormat, [&] { Chat::of(model); });
-  };
-  refused({{"bos_token", 1}});
-  refused(Json::array());
-}
-
-TEST(Chat, WhoseEndsAreNoTokensIsRefused) {
-  for (const std::int64_t end : {std::int64_t{-1}, std::int64_t{kMaxTokens}}) {
-    const Json config = {{"chat",
-                          {{"template", ""},
-                           {"marks", Json::object()},
-                           {"ends", Json::array({7, end})},
-                           {"unsupported", ""}}}};
+        {"chat", {{"template", ""}, {"marks", marks}, {"ends", ends}, {"unsupported", ""}}}};
     expect_refused(ErrorCode::kFormat, [&] { Chat::of({Function(), {}, config.dump()}); });
   }
 }

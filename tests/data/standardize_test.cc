@@ -147,6 +147,15 @@ Model small_model(std::int64_t features) {
   return {net.function(), net.init(Key(1)), net.config()};
 }
 
+// The wrapped model's answers on the table are these, in the scale of its targets.
+void expect_scaled(const Model& bare, const Standardization& fit, const Tensor& expected) {
+  const Tensor raw = predict(with_standardization(bare, fit), small_table().inputs);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const float scaled = expected.values<float>()[i] * fit.targets->scale.item<float>();
+    EXPECT_EQ(raw.values<float>()[i], scaled + fit.targets->center.item<float>());
+  }
+}
+
 // The wrapped model on raw numbers equals the bare one on standardised numbers, bit for bit.
 TEST(WithStandardization, OnRawNumbersIsTheBareModelOnStandardisedOnes) {
   const Dataset all = small_table();
@@ -157,12 +166,7 @@ TEST(WithStandardization, OnRawNumbersIsTheBareModelOnStandardisedOnes) {
       standardize({.train = all, .validation = all, .test = all}, fit).test.inputs;
   const Tensor expected = predict(bare, standard);
   EXPECT_TRUE(predict(with_standardization(bare, of_inputs), all.inputs).same_bits(expected));
-
-  const Tensor raw = predict(with_standardization(bare, fit), all.inputs);
-  for (std::size_t i = 0; i < 4; ++i) {
-    const float scaled = expected.values<float>()[i] * fit.targets->scale.item<float>();
-    EXPECT_EQ(raw.values<float>()[i], scaled + fit.targets->center.item<float>());
-  }
+  expect_scaled(bare, fit, expected);
 }
 
 TEST(WithStandardization, OfTargetsAloneLeavesTheInputs) {
@@ -171,12 +175,8 @@ TEST(WithStandardization, OfTargetsAloneLeavesTheInputs) {
   const Split standard = standardize({.train = all, .validation = all, .test = all}, fit);
   EXPECT_TRUE(standard.train.inputs.same_bits(all.inputs));
   EXPECT_FALSE(standard.train.targets.same_bits(all.targets));
-  const Model bare = small_model(3), wrapped = with_standardization(bare, fit);
-  const Tensor plain = predict(bare, all.inputs), raw = predict(wrapped, all.inputs);
-  for (std::size_t i = 0; i < 4; ++i) {
-    const float scaled = plain.values<float>()[i] * fit.targets->scale.item<float>();
-    EXPECT_EQ(raw.values<float>()[i], scaled + fit.targets->center.item<float>());
-  }
+  const Model bare = small_model(3);
+  expect_scaled(bare, fit, predict(bare, all.inputs));
 }
 
 TEST(WithStandardization, GivesAModelThatAFileHolds) {
