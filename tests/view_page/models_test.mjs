@@ -214,6 +214,7 @@ const failed = await paths({
     await page.keyboard.down('Control');
     await moves('zoomed by the wheel', () => page.mouse.wheel(0, -120));
     await page.keyboard.up('Control');
+    await svg.focus();
     await moves('scrolled', () => page.mouse.wheel(30, 20));
     await page.mouse.down();
     await moves('dragged', () => page.mouse.move(box.x + 150, box.y + 85, { steps: 3 }));
@@ -222,6 +223,7 @@ const failed = await paths({
     for (const fit of [() => page.keyboard.press('0'), button('Fit the whole graph')]) {
       await fit();
       await until(async () => assert.equal(await camera(), fitted), 'fitted');
+      await svg.focus();
       await moves('by a key', () => page.keyboard.press('+'));
     }
   },
