@@ -339,26 +339,19 @@ struct Producer {
   std::thread thread;
 };
 
+// Well, if it is endless.
 TEST(Stream, StopsWhenItsClientLeaves) {
-  Producer producer(false);
-  Served server(producer.handle);
-  Client client(server);
-  client.ask();
-  client.read_to("xxx");
-  client.leave();
-  wait_until([&] { return producer.stopped.load(); });
-  EXPECT_TRUE(producer.ticket->given_up());
-  wait_until([&] { return server.counted(499); });
-}
-
-TEST(Stream, ThatIsEndlessEndsWellWhenItsClientLeaves) {
-  Producer producer(true);
-  Served server(producer.handle);
-  Client client(server);
-  client.ask();
-  client.read_to("xxx");
-  client.leave();
-  wait_until([&] { return server.counted(200); });
+  for (const bool endless : {false, true}) {
+    Producer producer(endless);
+    Served server(producer.handle);
+    Client client(server);
+    client.ask();
+    client.read_to("xxx");
+    client.leave();
+    wait_until([&] { return producer.stopped.load(); });
+    EXPECT_TRUE(producer.ticket->given_up());
+    wait_until([&] { return server.counted(endless ? 200 : 499); });
+  }
 }
 
 TEST(Stream, OfAClientThatReadsNothingIsCutOff) {
