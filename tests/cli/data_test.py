@@ -221,7 +221,7 @@ class Mistakes(Data):
         self.refuses(code, *(("train", "--data", spec) for spec in specs))
 
     def test_specs_that_mean_nothing(self):
-        self.refused(2, "mnist", "csv:a.csv,split=80", "csv:a.csv,separator=;")
+        self.refused(2, "mnist", "csv:a.csv,split=80", "csv:a.csv,separator=;", "npz:a.npz,task=ranking")
 
     def test_tables_that_are_broken(self):
         broken = self.put("broken.csv", "a,kind\n1,x\n,y\n")

@@ -78,7 +78,7 @@ class BrokenModel(tool.ToolTest):
         self.expect_broken(tool.file_of(tool.header_of(self.tensors, tool.metadata_of(text)), self.data))
 
     def test_text_that_is_no_function(self):
-        for text in ("\x1b[31m", self.text.replace("relu(%0) : f32[3]", "relu(%0) : f32[4]")):
+        for text in ("\x1b[31m", self.text.replace("f32[3, 2]", "f32[3"), self.text.replace("relu(%0) : f32[3]", "relu(%0) : f32[4]")):
             self.expect_broken_text(text)
 
     def test_logits_of_no_token(self):

@@ -226,6 +226,10 @@ const failed = await paths({
       await svg.focus();
       await moves('by a key', () => page.keyboard.press('+'));
     }
+    for (const [name, bound] of [['Zoom in', 4], ['Zoom out', 0.05]]) {
+      for (let i = 0; i < 21; ++i) await button(name)();
+      await until(async () => assert.ok((await camera()).endsWith(`scale(${bound})`), await camera()));
+    }
   },
   'forward: an example of a data set, number by number': async () => {
     await page.to('forward?model=m0&index=3&all=1');
