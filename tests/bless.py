@@ -6,13 +6,15 @@ usage: bless.py FOLDER [--all]
 FOLDER has a file of each process of tests that ran with LIMPID_BLESS=FOLDER. Tests that ran get their new messages. With --all every
 test of the programs in FOLDER ran, so that others of these programs are no more.
 
-The file has a heading for each test, sorted, "[program Suite.Test]", and below it the lines of its messages in order, indented by two.
+The file has a heading for each test, sorted, "[program Suite.Test]", and below it the lines of its messages in order, indented by two; a
+single line stands behind its heading.
 The instances of a test with parameters share a heading, "[program Suite.Test/*]", and their lines are sorted.
 """
 
 from __future__ import annotations
 
 import pathlib
+import re
 import sys
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "messages.txt"
@@ -36,11 +38,13 @@ def entry(heading: str, lines: list[str]) -> str:
 
 
 def read() -> Messages:
-    return dict(parse(GOLDEN.read_text(encoding="utf-8"))) if GOLDEN.exists() else {}
+    text = GOLDEN.read_text(encoding="utf-8") if GOLDEN.exists() else ""
+    return dict(parse(re.sub(r"(?m)^(\[[^]]*\]) ", r"\1\n  ", text)))
 
 
 def write(messages: Messages) -> None:
-    GOLDEN.write_text("".join(entry(heading, messages[heading]) for heading in sorted(messages)), encoding="utf-8")
+    text = "".join(entry(heading, messages[heading]) for heading in sorted(messages))
+    GOLDEN.write_text(re.sub(r"(?m)^(\[[^]]*\])\n  (.+)\n(?=\[|\Z)", r"\1 \2\n", text), encoding="utf-8")
 
 
 def program(heading: str) -> str:

@@ -22,7 +22,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 std::mutex mutex;
-std::vector<std::string> recorded;  // by the test at work
+std::vector<Lines> recorded;  // by the test at work
 
 // Puts `word` in the place of `folder` and, with `child`, of the name that follows it.
 void replace_folder(std::string& text, const std::string& folder, bool child,
@@ -67,14 +67,17 @@ std::string heading(const ::testing::TestInfo& test) {
   return "[" + program + " " + suite + "." + name + (values || types ? "/*]" : "]");
 }
 
-// tests/bless.py writes the file: a heading, and below it the lines, indented by two.
+// tests/bless.py writes the file: a heading, and below it the lines, indented by two; a single one
+// stands behind its heading.
 std::map<std::string, Lines> read_golden() {
   std::map<std::string, Lines> all;
   std::ifstream file(testing::source_folder() / "tests/messages.txt");
   Lines* at = nullptr;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("[")) {
-      at = &all[line];
+      const std::size_t end = line.find(']') + 1;
+      at = &all[line.substr(0, end)];
+      if (end < line.size()) at->push_back(line.substr(end + 1));
     } else if (at != nullptr) {
       at->push_back(line.empty() ? line : line.substr(2));
     }
@@ -123,10 +126,7 @@ class Recorder : public ::testing::EmptyTestEventListener {
     Lines said;
     {
       const std::lock_guard lock(mutex);
-      for (const std::string& text : recorded) {
-        const Lines lines = lines_of(text);
-        said.insert(said.end(), lines.begin(), lines.end());
-      }
+      for (const Lines& lines : recorded) said.insert(said.end(), lines.begin(), lines.end());
     }
     const bool whole = !test.result()->Skipped() && !test.result()->HasFatalFailure();
     if (std::getenv("LIMPID_BLESS") == nullptr) {
@@ -161,9 +161,15 @@ class Recorder : public ::testing::EmptyTestEventListener {
 }  // namespace
 
 void expect_message(std::string text) {
+  Lines lines = lines_of(std::move(text));
   const std::lock_guard lock(mutex);
-  if (std::find(recorded.begin(), recorded.end(), text) == recorded.end())
-    recorded.push_back(std::move(text));
+  const auto alike = [&](const Lines& other) {
+    return std::equal(lines.begin(), lines.end(), other.begin(), other.end(),
+                      [](const std::string& a, const std::string& b) {
+                        return a.substr(0, a.find(", got ")) == b.substr(0, b.find(", got "));
+                      });
+  };
+  if (std::none_of(recorded.begin(), recorded.end(), alike)) recorded.push_back(std::move(lines));
 }
 
 }  // namespace limpid

@@ -13,9 +13,9 @@
 
 namespace limpid {
 
-// Records a text that the test at work makes the product say: a finding, a note, lines of help. A
-// text counts once a test. Folders of this machine in it are called TMP, BUILD and SOURCE. From any
-// thread.
+// Records a text that the test at work makes the product say: a finding, a note, lines of help. Of
+// those of a test that differ in what they got alone the first counts. Folders of this machine in
+// it are called TMP, BUILD and SOURCE. From any thread.
 void expect_message(std::string text);
 
 // Expects an Error of this code, of one printable line, and records its message.

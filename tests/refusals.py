@@ -27,15 +27,21 @@ def lines_of(text: str) -> list[str]:
     return [re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\x{ord(c.group()):02x}", line) for line in text.split("\n")]
 
 
-class Refusals(unittest.TestCase):
-    """A test that records what the product says. A text counts once a test; folders of this machine are called TMP, BUILD and SOURCE."""
+def _expected(lines: list[str]) -> list[str]:
+    return [line.split(", got ")[0] for line in lines]
 
-    _said: list[str]
+
+class Refusals(unittest.TestCase):
+    """A test that records what the product says. Of texts of a test that differ in what they got alone the first counts; folders of this
+    machine are called TMP, BUILD and SOURCE."""
+
+    _said: list[list[str]]
 
     def says(self, text: str) -> None:
         """Records a text that the product said: lines of a tool's stderr, a warning, a field of an answer."""
-        if text not in self._said:
-            self._said.append(text)
+        lines = lines_of(text)
+        if _expected(lines) not in map(_expected, self._said):
+            self._said.append(lines)
 
     @contextlib.contextmanager
     def refusal(self, kind: str | type[BaseException]) -> collections.abc.Iterator[None]:
@@ -65,7 +71,7 @@ class Refusals(unittest.TestCase):
         return super().run(result)
 
     def _compare(self, passed: bool) -> None:
-        said = [line for text in self._said for line in lines_of(text)]
+        said = [line for lines in self._said for line in lines]
         heading = self._heading()
         if folder := os.environ.get("LIMPID_BLESS"):
             # What a test that did not end says is not all: its old lines stay.

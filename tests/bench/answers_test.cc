@@ -260,14 +260,5 @@ TEST(Cases, TheLeastWorkCountsEachWeightOnce) {
   EXPECT_EQ(one_case(Kind::kTraining, "adamw", 32).work().copied, 4 * 2 * 3 * 235146.0);
 }
 
-TEST(Cases, WhatASubjectIsAsked) {
-  EXPECT_EQ(one_case(Kind::kForward, kDigits, 8).prepare(), "forward relu:784-256-128-10 8 1");
-  EXPECT_EQ(one_case(Kind::kNarrow, "f32", 1).prepare(), "forward relu:784-256-128-10 1 1");
-  EXPECT_EQ(one_case(Kind::kNarrow, "i8", 1).prepare(), "narrow relu:784-256-128-10 i8 1 1");
-  EXPECT_EQ(one_case(Kind::kGated, "16-24", 2).prepare(), "gated 16-24 2 1");
-  EXPECT_EQ(kAdamW.prepare(), "train adamw 4 1 3");
-  EXPECT_EQ(one_case(Kind::kFunction, "tanh", 256).prepare(), "function tanh 256 256 1");
-}
-
 }  // namespace
 }  // namespace bench

@@ -221,24 +221,16 @@ class Mistakes(Data):
         self.refuses(code, *(("train", "--data", spec) for spec in specs))
 
     def test_specs_that_mean_nothing(self):
-        self.refused(2, *"""
-            mnist csv: npz:,split=80/10/10 moons:-1 csv:a.csv,targt=x csv:a.csv,noise=1 moons,target=x csv:a.csv,target= csv:a.csv,split=80
-            csv:a.csv,split=0/1 csv:a,missing=zero csv:a.csv,separator=; csv:a.csv,header=1 npz:a.npz,task=ranking idx:a,standardize=robust
-            moons,count=1e3 moons,count=0 moons,noise=much moons,noise=nan npy:a.npy""".split())
+        self.refused(2, "mnist", "csv:a.csv,split=80", "csv:a.csv,separator=;", "npz:a.npz,task=ranking")
 
     def test_tables_that_are_broken(self):
-        for text in ("a,kind\n1,x\n,y\n", "a,kind\n1,x\nx,y\n", "a,kind\n1,x\n2\n", 'a,kind\n"1,x\n', "", "a,kind\n1,x\n2,y\n"):
-            self.refused(1, f"csv:{self.put('broken.csv', text)},target=kind")
-        self.refused(1, "csv:none.csv,target=kind", "csv:pets.csv,target=sort", "csv:pets.csv", "moons,split=80/10/10")
+        broken = self.put("broken.csv", "a,kind\n1,x\n,y\n")
+        self.refused(1, f"csv:{broken},target=kind", "csv:none.csv,target=kind", "npz:pets.csv")
 
     def test_a_category_that_training_did_not_have(self):
         model, _ = self.train(self.spec)
         new = self.put("new.csv", "weight,colour\n1,red\n2,green\n")
         self.refuses(1, ("run", model, "--data", f"csv:{new}"))
-
-    def test_arrays_that_are_none(self):
-        self.refused(1, f"npy:{NUMPY}/objects.npy,targets={NUMPY}/f4.npy", f"npz:{NUMPY}/stored.npz", f"npy:pets.csv,targets={NUMPY}/f4.npy",
-                     "npz:pets.csv")
 
 
 class Drawn(Data):

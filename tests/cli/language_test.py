@@ -295,17 +295,9 @@ class LanguageTest(tool.ToolTest):
     def test_what_it_refuses(self):
         self.train("--epochs", "1")
         self.output("train", "--data", "moons", "--epochs", "1", "--out", self.folder / "moons")
-        for name, content in (("z", b"z" * 100), ("short", b"short"), ("none", b"abc\xff")):
-            (self.folder / name).write_bytes(content)
-        self.refuses(1, """
-            generate run --prompt zoo; eval run --data text:z; generate missing; eval run --data digits; train --data text:short; train --data text:none
-            generate moons; eval moons --data text:text.txt""")
-        self.refuses(2, """
-            generate run --prompt ''; generate run --temperature -1; train --data text:text.txt --model mlp; train --data moons --model charlm
-            train --data moons --context 4; train --data moons --tokenizer bytes; train --data text:text.txt --model gpt --layers 1,2
-            train --data text:text.txt --model gpt --heads 5; train --data text:text.txt --model gpt --activation relu
-            train --data text:text.txt --model gpt --tokenizer words; train --data text:text.txt --model gpt --steps 3 --epochs 3
-            train --data text:text.txt,split=80/20""")
+        (self.folder / "z").write_bytes(b"z" * 100)
+        self.refuses(1, "generate run --prompt zoo; eval run --data text:z; eval run --data digits; generate moons; eval moons --data text:text.txt")
+        self.refuses(2, "generate run --prompt ''; generate run --temperature -1; train --data moons --context 4")
 
 
 if __name__ == "__main__":

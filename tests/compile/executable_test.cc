@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 #include <thread>
+#include <tuple>
 
 #include "limpid/compile/compiled.h"
 #include "limpid/compile/executable.h"
@@ -139,61 +140,49 @@ TEST(Executable, AProductAndWhatFollowsFromIt) {
     }
 }
 
-// Elements that are repeated, and then repeated again in another order.
-// The product needs the repeated row in memory, so a step writes it. exp joins that step.
-TEST(Executable, AProductOfARepetitionThatIsReadAgain) {
-  expect_interpreted(
-      trace("f", {{"row", f32({9})}, {"w", f32({9, 5})}}, [](std::span<const Value> in) {
-        const Value repeated = broadcast(in[0], {300, 9});
-        return std::vector<Value>{matmul(repeated, in[1]), exp(repeated)};
-      }));
-}
-
-TEST(Executable, ARepetitionOfARepetition) {
-  const Type whole{Dtype::kF32, {3, 4, 5}};
-  expect_interpreted(
-      trace("repeated", {{"x", {Dtype::kF32, {4}}}, {"y", whole}}, [](std::span<const Value> in) {
-        const Value rows = broadcast(in[0], {3, 4});
-        const Value all = broadcast(reshape(rows, {3, 4, 1}), {3, 4, 5});
-        const Value again = broadcast(reshape(rows, {12, 1}), {12, 5});
-        return std::vector<Value>{all * in[1], reshape(again, {3, 4, 5}) - in[1]};
-      }));
-}
-
-// There is one element to read, however often it is repeated.
-TEST(Executable, ARepetitionOfARepeatedNumber) {
-  expect_interpreted(
-      trace("number", {{"x", f32({})}, {"y", f32({4, 5})}}, [](std::span<const Value> in) {
-        const Value column = reshape(broadcast(in[0], {4}), {4, 1});
-        return std::vector<Value>{broadcast(column, {4, 5}) * in[1]};
-      }));
-}
-
-// The ReLU comes first, but is that of another value than the product.
-TEST(Executable, AProductAndTheReluOfAnotherValue) {
+TEST(Executable, ProductsAndRepetitions) {
+  using Code = std::vector<Value> (*)(std::span<const Value>);
   const Type square{Dtype::kF32, {7, 7}};
-  expect_interpreted(
-      trace("other", {{"x", square}, {"w", square}, {"z", square}}, [](std::span<const Value> in) {
-        const Value y = linear(in[0], in[1]);
-        return std::vector<Value>{y + relu(in[2])};
-      }));
-}
-
-// Each matrix gives a row of the result, and what follows is computed for all of them.
-TEST(Executable, SumsOfColumnsAndWhatFollowsFromThem) {
-  expect_interpreted(trace("columns", {{"x", f32({3, 5, 40})}}, [](std::span<const Value> in) {
-    return std::vector<Value>{tanh(sum(in[0], 1))};
-  }));
-}
-
-// A product reads the whole of what is added to it lane by lane.
-TEST(Executable, AProductAndTheOperandThatIsAddedToIt) {
-  const Type square{Dtype::kF32, {7, 7}};
-  expect_interpreted(
-      trace("residual", {{"x", square}, {"w", square}}, [](std::span<const Value> in) {
-        const Value h = gelu(in[0]);
-        return std::vector<Value>{linear(h, in[1]) + h};
-      }));
+  const std::tuple<const char*, std::vector<Input>, Code> all[] = {
+      // The product needs the repeated row in memory, so a step writes it. exp joins that step.
+      {"a repetition that is read again",
+       {{"row", f32({9})}, {"w", f32({9, 5})}},
+       [](std::span<const Value> in) {
+         const Value repeated = broadcast(in[0], {300, 9});
+         return std::vector<Value>{matmul(repeated, in[1]), exp(repeated)};
+       }},
+      // Elements that are repeated, and then repeated again in another order.
+      {"a repetition of a repetition",
+       {{"x", f32({4})}, {"y", f32({3, 4, 5})}},
+       [](std::span<const Value> in) {
+         const Value rows = broadcast(in[0], {3, 4});
+         const Value whole = broadcast(reshape(rows, {3, 4, 1}), {3, 4, 5});
+         const Value again = broadcast(reshape(rows, {12, 1}), {12, 5});
+         return std::vector<Value>{whole * in[1], reshape(again, {3, 4, 5}) - in[1]};
+       }},
+      // There is one element to read, however often it is repeated.
+      {"a repeated number",
+       {{"x", f32({})}, {"y", f32({4, 5})}},
+       [](std::span<const Value> in) {
+         const Value column = reshape(broadcast(in[0], {4}), {4, 1});
+         return std::vector<Value>{broadcast(column, {4, 5}) * in[1]};
+       }},
+      // The ReLU comes first, but is that of another value than the product.
+      {"the ReLU of another value",
+       {{"x", square}, {"w", square}, {"z", square}},
+       [](std::span<const Value> in) {
+         return std::vector<Value>{linear(in[0], in[1]) + relu(in[2])};
+       }},
+      // Each matrix gives a row of the result, and what follows is computed for all of them.
+      {"sums of columns",
+       {{"x", f32({3, 5, 40})}},
+       [](std::span<const Value> in) { return std::vector<Value>{tanh(sum(in[0], 1))}; }},
+      // A product reads the whole of what is added to it lane by lane.
+      {"an operand that is added", {{"x", square}, {"w", square}}, [](std::span<const Value> in) {
+         const Value h = gelu(in[0]);
+         return std::vector<Value>{linear(h, in[1]) + h};
+       }}};
+  for (const auto& [name, inputs, code] : all) expect_interpreted(trace(name, inputs, code));
 }
 
 // PyTorch's numbers, none of which f32 has: one less of them is rounded once.

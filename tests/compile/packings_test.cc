@@ -215,71 +215,41 @@ TEST(Packings, KeepNoConstantThatWasPacked) {
   }
 }
 
-// Memory that was freed may hold other weights.
-TEST(Packings, FindNoWeightsThatAreGone) {
-  std::vector<float> memory(64 * 48, 1.0f);
-  const auto plan_of = [&](const CompileOptions& options) {
-    const Tensor w = Tensor::borrow({Dtype::kF32, {64, 48}}, std::as_bytes(std::span(memory)),
-                                    std::make_shared<int>(0));
+// Memory that was freed may hold other weights, and elements that nothing keeps may change.
+TEST(Packings, FindNoWeightsThatAreGoneOrThatNothingKeeps) {
+  for (const bool kept : {true, false}) {
+    std::vector<float> memory(64 * 48, 1.0f);
+    const auto weights = [&] {
+      return Tensor::borrow({Dtype::kF32, {64, 48}}, std::as_bytes(std::span(memory)),
+                            kept ? std::make_shared<int>(0) : nullptr);
+    };
     const Function product =
-        trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", w.type()}},
+        trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", {Dtype::kF32, {64, 48}}}},
               [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; });
-    return compile(bind(product, {{"w", w}}), options);
-  };
-  const CompileOptions options{.packings = std::make_shared<Packings>()};
-  const std::vector<Tensor> x = {numbers({2, 64}, Key(1))};
-  const Executable before = plan_of(options);
-  const Tensor result = before(x)[0];
-  std::fill(memory.begin(), memory.end(), 2.0f);
-  const Executable after = plan_of(options);
-  EXPECT_FALSE(after(x)[0].same_bits(result));
-  EXPECT_TRUE(before(x)[0].same_bits(result));
+    const CompileOptions options{.packings = std::make_shared<Packings>()};
+    const std::vector<Tensor> x = {numbers({2, 64}, Key(1))};
+    const Executable before = compile(bind(product, {{"w", weights()}}), options);
+    const Tensor result = before(x)[0];
+    std::fill(memory.begin(), memory.end(), 2.0f);
+    const Tensor after = compile(bind(product, {{"w", weights()}}), options)(x)[0];
+    EXPECT_TRUE(after.same_bits(interpret(product, std::vector<Tensor>{x[0], weights()})[0]));
+    EXPECT_FALSE(after.same_bits(result));
+    EXPECT_TRUE(before(x)[0].same_bits(result));
+  }
 }
 
-// Elements that nothing keeps alive may change while a plan lives.
-TEST(Packings, FindNoWeightsThatNothingKeeps) {
-  std::vector<float> memory(64 * 48, 1.0f);
-  const Tensor w =
-      Tensor::borrow({Dtype::kF32, {64, 48}}, std::as_bytes(std::span(memory)), nullptr);
-  const Function product =
-      trace("f", {{"x", {Dtype::kF32, {2, 64}}}, {"w", w.type()}},
-            [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[1])}; });
-  const CompileOptions options{.packings = std::make_shared<Packings>()};
-  const std::vector<Tensor> x = {numbers({2, 64}, Key(1))};
-  const Executable before = compile(bind(product, {{"w", w}}), options);
-  std::fill(memory.begin(), memory.end(), 2.0f);
-  const Executable after = compile(bind(product, {{"w", w}}), options);
-  EXPECT_TRUE(after(x)[0].same_bits(interpret(product, std::vector<Tensor>{x[0], w})[0]));
-  EXPECT_FALSE(before(x)[0].same_bits(after(x)[0]));
-}
-
-// The first elements of a constant begin where the constant does.
-TEST(Packings, OfAPartOfAConstantAreItsOwn) {
-  const Tensor whole = numbers({150'000}, Key(1)), part = whole.rows(0, 10),
-               other = numbers({150'000}, Key(2));
+TEST(Packings, OfConstantsOfTheSameElementsAreTheirOwn) {
+  const Tensor whole = numbers({150'000}, Key(1)), other = numbers({150'000}, Key(2)),
+               owner = numbers({480'000}, Key(1));
+  // The first elements of a constant begin where the constant does.
+  std::vector<Tensor> constants{whole.rows(0, 10), whole, other};
+  // Nothing keeps these, so each is copied.
+  for (const Shape& shape : {Shape{480'000}, Shape{2, 240'000}, Shape{3, 160'000}, Shape{800, 600}})
+    constants.push_back(Tensor::borrow({Dtype::kF32, shape}, owner.bytes(), nullptr));
   const Function f = trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
     std::vector<Value> results;
-    for (const Tensor& t : {part, whole, other}) {
-      const Value c = constant(in[0].builder(), t);
-      results.push_back(c + broadcast(in[0], c.shape()));
-    }
-    return results;
-  });
-  const Tensor x = Tensor::scalar(0.5f);
-  const std::vector<Tensor> got = compile(f)({&x, 1}), want = interpret(f, {&x, 1});
-  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(got[i].same_bits(want[i])) << i;
-}
-
-// The same elements in several shapes are several constants. Nothing keeps them, so each is copied.
-TEST(Packings, OfElementsThatNothingKeepsHaveRoomInEveryShape) {
-  const Tensor owner = numbers({480'000}, Key(1));
-  const Function f = trace("f", {{"x", f32({})}}, [&](std::span<const Value> in) {
-    std::vector<Value> results;
-    for (const Shape& shape :
-         {Shape{480'000}, Shape{2, 240'000}, Shape{3, 160'000}, Shape{800, 600}}) {
-      const Tensor t = Tensor::borrow({Dtype::kF32, shape}, owner.bytes(), nullptr);
-      results.push_back(constant(in[0].builder(), t) * broadcast(in[0], shape));
-    }
+    for (const Tensor& t : constants)
+      results.push_back(constant(in[0].builder(), t) * broadcast(in[0], t.shape()));
     return results;
   });
   const Tensor x = Tensor::scalar(0.5f);

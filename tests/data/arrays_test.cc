@@ -5,11 +5,10 @@
 
 #include "limpid/core/half.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
-
-using testing::expect_error;
 
 Tensor floats(const Shape& shape, std::initializer_list<float> values) {
   return Tensor::from<float>(shape, values);
@@ -22,10 +21,10 @@ Dataset of(const Tensor& x, const Tensor& y, std::optional<Task> task = {}) {
   return arrays_split({{"x", x}, {"y", y}}, "folder/a.npz", task).train;
 }
 
-void expect_refused(ErrorCode code, std::string_view part, const Params& arrays,
-                    std::optional<Task> task = {}, int line = __builtin_LINE()) {
-  expect_error(
-      code, part, [&] { arrays_split(arrays, "a.npz", task); }, line);
+void refused(ErrorCode code, const Params& arrays, std::optional<Task> task = {},
+             int line = __builtin_LINE()) {
+  expect_refused(
+      code, [&] { arrays_split(arrays, "a.npz", task); }, line);
 }
 
 const Tensor kX = floats(Shape{2, 3}, {1, 2, 3, 4, 5, 6});
@@ -51,8 +50,7 @@ TEST(Arrays, OfEveryDtypeBecomeF32) {
         Tensor::from<bool>(shape, {false, true, true, false}),
         Tensor::from<F16>(shape, {to_f16(0.0f), to_f16(1.0f), to_f16(1.0f), to_f16(0.0f)})})
     EXPECT_TRUE(of(x, y).inputs.same_bits(expected)) << to_string(x.type());
-  expect_refused(ErrorCode::kDtype, "arrays: bf16 is not a NumPy type",
-                 {{"x", Tensor::zeros({Dtype::kBf16, shape})}, {"y", y}});
+  refused(ErrorCode::kDtype, {{"x", Tensor::zeros({Dtype::kBf16, shape})}, {"y", y}});
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_EQ(of(floats(Shape{1, 1}, {inf}), ints(Shape{1}, {0})).inputs.item<float>(), inf);
   constexpr float kLargest = std::numeric_limits<float>::max();
@@ -142,53 +140,37 @@ TEST(Arrays, MayBringATestPartWithoutTargets) {
 
 TEST(ArraysFault, SaysWhatIsMissing) {
   const Tensor y = ints(Shape{2}, {0, 1});
-  expect_refused(
-      ErrorCode::kNotFound,
-      "arrays 'a.npz': expected x and y, or x_train, y_train, x_test and y_test; there is no "
-      "'y' among: 'x', 'label'",
-      {{"x", kX}, {"label", y}});
-  expect_refused(ErrorCode::kNotFound, "there is no 'x_test' among",
-                 {{"x_train", kX}, {"y_train", y}});
-  expect_refused(ErrorCode::kNotFound, "there is no 'x_train' among: 'x_test', 'y_test'",
-                 {{"x_test", kX}, {"y_test", y}});
-  expect_refused(ErrorCode::kNotFound, "there is no 'x' among: ", {});
+  refused(ErrorCode::kNotFound, {{"x", kX}, {"label", y}});
+  refused(ErrorCode::kNotFound, {{"x_train", kX}, {"y_train", y}});
+  refused(ErrorCode::kNotFound, {{"x_test", kX}, {"y_test", y}});
+  refused(ErrorCode::kNotFound, {});
   Params many;
   for (int i = 0; i < 12; ++i) many.set("a" + std::to_string(i), y);
-  expect_refused(ErrorCode::kNotFound, "'a10', 'a11'", many);
+  refused(ErrorCode::kNotFound, many);
   many.set("a12", y);
-  expect_refused(ErrorCode::kNotFound, "'a10', 'a11', ...", many);
+  refused(ErrorCode::kNotFound, many);
 }
 
 TEST(ArraysFault, NamesTheRow) {
-  expect_refused(ErrorCode::kFormat,
-                 "arrays 'a.npz': row 1 of 'y' has -1, expected labels 0 to 65535",
-                 {{"x", kX}, {"y", ints(Shape{2}, {0, -1})}});
-  expect_refused(ErrorCode::kFormat, "row 0 of 'y' has 65536, expected labels 0 to 65535",
-                 {{"x", kX}, {"y", ints(Shape{2}, {65'536, 1})}});
-  expect_refused(ErrorCode::kFormat, "row 1 of 'y' has 0.5, expected labels",
-                 {{"x", kX}, {"y", floats(Shape{2}, {0, 0.5f})}}, Task::kClassification);
-  expect_refused(
-      ErrorCode::kFormat, "row 1 of 'x' has 1e+300, which is beyond f32",
-      {{"x", Tensor::from<double>(Shape{2, 2}, {1, 2, 3, 1e300})}, {"y", ints(Shape{2}, {0, 1})}});
-  expect_refused(ErrorCode::kFormat, "row 0 of 'y_test' has 2, the training set has labels 0 to 1",
-                 {{"x_train", kX},
-                  {"y_train", ints(Shape{2}, {0, 1})},
-                  {"x_test", kX},
-                  {"y_test", ints(Shape{2}, {2, 1})}});
+  refused(ErrorCode::kFormat, {{"x", kX}, {"y", ints(Shape{2}, {0, -1})}});
+  refused(ErrorCode::kFormat, {{"x", kX}, {"y", ints(Shape{2}, {65'536, 1})}});
+  refused(ErrorCode::kFormat, {{"x", kX}, {"y", floats(Shape{2}, {0, 0.5f})}},
+          Task::kClassification);
+  refused(ErrorCode::kFormat, {{"x", Tensor::from<double>(Shape{2, 2}, {1, 2, 3, 1e300})},
+                               {"y", ints(Shape{2}, {0, 1})}});
+  refused(ErrorCode::kFormat, {{"x_train", kX},
+                               {"y_train", ints(Shape{2}, {0, 1})},
+                               {"x_test", kX},
+                               {"y_test", ints(Shape{2}, {2, 1})}});
   for (const float other : {2.0f, 0.5f, -1.0f})
-    expect_refused(ErrorCode::kFormat, "'y': expected labels 0 and 1, got other numbers",
-                   {{"x", kX}, {"y", floats(Shape{2}, {0, other})}}, Task::kMultiLabel);
+    refused(ErrorCode::kFormat, {{"x", kX}, {"y", floats(Shape{2}, {0, other})}},
+            Task::kMultiLabel);
 }
 
 // One number in a file of a kilobyte costs no gigabytes.
 TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
-  expect_refused(
-      ErrorCode::kFormat,
-      "row 1 of 'y' has label 16385, but only 2 distinct labels occur; renumber the labels from 0",
-      {{"x", kX}, {"y", ints(Shape{2}, {0, 16'385})}});
-  expect_refused(ErrorCode::kFormat,
-                 "row 0 of 'y' has label 8000, but only 1 distinct label occurs",
-                 {{"x", kX}, {"y", ints(Shape{2}, {8000, 8000})}});
+  refused(ErrorCode::kFormat, {{"x", kX}, {"y", ints(Shape{2}, {0, 16'385})}});
+  refused(ErrorCode::kFormat, {{"x", kX}, {"y", ints(Shape{2}, {8000, 8000})}});
   EXPECT_EQ(of(kX, ints(Shape{2}, {0, 999})).classes, 1000);
   // As many as this are believed when enough of them occur.
   const std::int64_t rows = 2000;
@@ -211,34 +193,25 @@ TEST(ArraysFault, TakesNoMoreClassesThanThereIsEvidenceFor) {
   };
   const Tensor x = Tensor::zeros({Dtype::kF32, {63, 1}});
   EXPECT_EQ(of(x, up_to(1007)).classes, 1008);
-  expect_refused(ErrorCode::kFormat, "has label 1008, but only 63 distinct labels occur",
-                 {{"x", x}, {"y", up_to(1008)}});
+  refused(ErrorCode::kFormat, {{"x", x}, {"y", up_to(1008)}});
 }
 
 TEST(ArraysFault, RefusesShapesThatDoNotFit) {
   const Tensor y = ints(Shape{2}, {0, 1});
-  expect_refused(ErrorCode::kShape, "'x' is f32[2, 3] and 'y' is i64[3]",
-                 {{"x", kX}, {"y", ints(Shape{3}, {0, 1, 1})}});
-  expect_refused(ErrorCode::kShape, "expected [N, ...] and [N] or [N, outputs]",
-                 {{"x", kX}, {"y", ints(Shape{2, 1, 1}, {0, 1})}});
-  expect_refused(ErrorCode::kShape, "'y' is i64[2, 2], expected labels [N]",
-                 {{"x", kX}, {"y", ints(Shape{2, 2}, {0, 1, 1, 1})}}, Task::kClassification);
-  expect_refused(ErrorCode::kShape, "'x' is a scalar", {{"x", Tensor::scalar(1.0f)}, {"y", y}});
-  expect_refused(ErrorCode::kFormat, "'x' is f32[0, 3], which has no elements",
-                 {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
-  expect_refused(
-      ErrorCode::kShape,
-      "arrays 'a.npz': expected test rows like those in training, inputs f32[3] and targets i32[], "
-      "got f32[2] and i32[]",
-      {{"x_train", kX},
-       {"y_train", y},
-       {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
-       {"y_test", y}});
-  expect_refused(ErrorCode::kShape, "targets f32[2], got f32[3] and f32[1]",
-                 {{"x_train", kX},
-                  {"y_train", floats(Shape{2, 2}, {1, 2, 3, 4})},
-                  {"x_test", kX},
-                  {"y_test", floats(Shape{2, 1}, {1, 2})}});
+  refused(ErrorCode::kShape, {{"x", kX}, {"y", ints(Shape{3}, {0, 1, 1})}});
+  refused(ErrorCode::kShape, {{"x", kX}, {"y", ints(Shape{2, 1, 1}, {0, 1})}});
+  refused(ErrorCode::kShape, {{"x", kX}, {"y", ints(Shape{2, 2}, {0, 1, 1, 1})}},
+          Task::kClassification);
+  refused(ErrorCode::kShape, {{"x", Tensor::scalar(1.0f)}, {"y", y}});
+  refused(ErrorCode::kFormat, {{"x", Tensor::zeros({Dtype::kF32, Shape{0, 3}})}, {"y", y}});
+  refused(ErrorCode::kShape, {{"x_train", kX},
+                              {"y_train", y},
+                              {"x_test", floats(Shape{2, 2}, {1, 2, 3, 4})},
+                              {"y_test", y}});
+  refused(ErrorCode::kShape, {{"x_train", kX},
+                              {"y_train", floats(Shape{2, 2}, {1, 2, 3, 4})},
+                              {"x_test", kX},
+                              {"y_test", floats(Shape{2, 1}, {1, 2})}});
 }
 
 }  // namespace

@@ -7,11 +7,10 @@
 #include "limpid/data/batch_range.h"
 #include "limpid/data/text/text_windows.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
-
-using testing::expect_error;
 
 std::vector<std::int32_t> sorted(std::vector<std::int32_t> rows) {
   std::sort(rows.begin(), rows.end());
@@ -61,9 +60,8 @@ TEST(Permutation, GivesEveryOrderAlike) {
 }
 
 TEST(Permutation, RefusesWhatHasNoOrder) {
-  expect_error(ErrorCode::kInvalidArgument, "rows, got -1", [] { permutation(Key(0), -1); });
-  expect_error(ErrorCode::kInvalidArgument, "rows, got 2147483648",
-               [] { permutation(Key(0), std::int64_t{1} << 31); });
+  expect_refused(ErrorCode::kInvalidArgument, [] { permutation(Key(0), -1); });
+  expect_refused(ErrorCode::kInvalidArgument, [] { permutation(Key(0), std::int64_t{1} << 31); });
 }
 
 TEST(GatherRows, CopiesRowsOfEveryDtype) {
@@ -83,19 +81,14 @@ TEST(GatherRows, FillsMemoryOfTheCallers) {
   std::array<std::byte, 4> out{};
   gather_rows(source, std::array{1, 0}, out);
   EXPECT_EQ(out, (std::array{std::byte{3}, std::byte{4}, std::byte{1}, std::byte{2}}));
-  expect_error(ErrorCode::kInvalidArgument, "1 rows of u8[2, 2] need 2 bytes, got room for 4",
-               [&] { gather_rows(source, std::array{1}, out); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { gather_rows(source, std::array{1}, out); });
 }
 
 TEST(GatherRows, RefusesRowsThatAreNotThere) {
   const Tensor source = Tensor::zeros({Dtype::kF32, Shape{2, 2}});
-  expect_error(ErrorCode::kInvalidArgument, "row 2 is outside of f32[2, 2]", [&] {
-    gather_rows(source, std::array{0, 2});
-  });
-  expect_error(ErrorCode::kInvalidArgument, "row -1 is outside",
-               [&] { gather_rows(source, std::array{-1}); });
-  expect_error(ErrorCode::kShape, "a scalar has no rows",
-               [&] { gather_rows(Tensor::scalar(1.0f), std::array{0}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { gather_rows(source, std::array{0, 2}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { gather_rows(source, std::array{-1}); });
+  expect_refused(ErrorCode::kShape, [&] { gather_rows(Tensor::scalar(1.0f), std::array{0}); });
 }
 
 std::vector<std::int32_t> joined(const Batches& batches) {
@@ -134,13 +127,12 @@ TEST(Batches, RefuseWhatMakesNoSense) {
   const auto making = [](std::int64_t examples, std::int64_t size, std::int64_t epoch) {
     return [=] { Batches(examples, {.size = size}, Key(0), epoch); };
   };
-  expect_error(ErrorCode::kInvalidArgument, "batches: expected a size of at least 1, got 0",
-               making(4, 0, 0));
-  expect_error(ErrorCode::kInvalidArgument, "epoch -1 is negative", making(4, 1, -1));
-  expect_error(ErrorCode::kInvalidArgument, "rows, got -4", making(-4, 1, 0));
+  expect_refused(ErrorCode::kInvalidArgument, making(4, 0, 0));
+  expect_refused(ErrorCode::kInvalidArgument, making(4, 1, -1));
+  expect_refused(ErrorCode::kInvalidArgument, making(-4, 1, 0));
   const Batches batches(4, {.size = 2}, Key(0), 0);
-  expect_error(ErrorCode::kInvalidArgument, "batch 2 of 2", [&] { batches[2]; });
-  expect_error(ErrorCode::kInvalidArgument, "batch -1 of 2", [&] { batches[-1]; });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { batches[2]; });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { batches[-1]; });
 }
 
 TEST(BatchRange, HasTheRowsOfTheBatches) {
@@ -159,14 +151,13 @@ TEST(BatchRange, HasTheRowsOfTheBatches) {
     ++i;
   }
   EXPECT_EQ(i, 3);
-  expect_error(ErrorCode::kInvalidArgument, "batch 3 of 3", [&] { range[3]; });
-  expect_error(ErrorCode::kInvalidArgument, "batch -1 of 3", [&] { range[-1]; });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { range[3]; });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { range[-1]; });
 }
 
 TEST(BatchRange, IsNotOfTheWindowsOfAText) {
   const Dataset text = windows_of(Tensor::from(Shape{10}, first_n(10)), 3);
-  expect_error(ErrorCode::kUnsupported, "batches: the windows of a text have no rows",
-               [&] { batches(text, {.size = 4}, Key(2), 0); });
+  expect_refused(ErrorCode::kUnsupported, [&] { batches(text, {.size = 4}, Key(2), 0); });
 }
 
 }  // namespace

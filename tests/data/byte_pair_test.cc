@@ -5,6 +5,7 @@
 #include "limpid/data/text/pre_tokenizer.h"
 #include "limpid/data/text/tokenizer_files.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 #include "tests/source_folder.h"
 
 namespace limpid {
@@ -12,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::bytes_of;
-using testing::expect_error;
 using Ids = std::vector<std::int32_t>;
 
 const fs::path kFixtures = testing::source_folder() / "tests/data/byte_pair";
@@ -167,33 +167,31 @@ TEST(BytePair, AWholeWordGoesBeforeMergesWhereTheRulesSaySo) {
 }
 
 TEST(BytePair, RefusesRulesThatContradictThemselves) {
-  const auto refused = [](BytePairRules rules, std::string_view why) {
-    expect_error(ErrorCode::kFormat, why, [&] { BytePair pairs(rules); });
+  const auto refused = [](BytePairRules rules) {
+    expect_refused(ErrorCode::kFormat, [&] { BytePair pairs(rules); });
   };
   BytePairRules rules = rules_with({}, {});
   rules.tokens[7] = "seven";
-  refused(rules, "the byte 0x07 has no token");
-  refused(rules_with({"a"}, {}), "duplicate token 'a'");
-  refused(rules_with({""}, {}), "token 256 is empty");
-  refused(rules_with({"ab"}, {{"a", "b"}, {"a", "b"}}), "duplicate merge of 'a' and 'b'");
-  refused(rules_with({}, {{"a", "b"}}), "there is no token 'ab'");
+  refused(rules);
+  refused(rules_with({"a"}, {}));
+  refused(rules_with({""}, {}));
+  refused(rules_with({"ab"}, {{"a", "b"}, {"a", "b"}}));
+  refused(rules_with({}, {{"a", "b"}}));
   rules = rules_with({"ab"}, {});
   rules.merges.emplace_back(97, 257);
-  refused(rules, "a merge of tokens 97 and 257 is outside of 257 tokens");
+  refused(rules);
   rules = rules_with({}, {});
   rules.special = {256};
-  refused(rules, "special token 256 is outside of 256");
+  refused(rules);
   rules = rules_with({}, {});
   rules.tokens.resize(kMaxTokens + 1, "x");
-  expect_error(ErrorCode::kUnsupported, "262145 tokens, expected at most 262144",
-               [&] { BytePair pairs(rules); });
+  expect_refused(ErrorCode::kUnsupported, [&] { BytePair pairs(rules); });
   rules = rules_with({}, {});
   rules.merges.resize(kMaxMerges + 1);
-  expect_error(ErrorCode::kUnsupported, "524289 merges, expected at most 524288",
-               [&] { BytePair pairs(rules); });
+  expect_refused(ErrorCode::kUnsupported, [&] { BytePair pairs(rules); });
   const BytePair pairs(rules_with({}, {}));
   for (const std::int32_t token : {-1, 256})
-    expect_error(ErrorCode::kInvalidArgument, "of 256", [&] { pairs.decode({&token, 1}); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] { pairs.decode({&token, 1}); });
 }
 
 // ---- files
@@ -211,8 +209,8 @@ class Changed {
     ASSERT_NE(place, std::string::npos) << what;
     testing::write(folder_ / name, bytes_of(text.replace(place, what.size(), by)));
   }
-  void expect_refused(std::string_view why, ErrorCode code = ErrorCode::kFormat) const {
-    expect_error(code, why, [&] { load_tokenizer(folder_.path()); });
+  void refused(ErrorCode code = ErrorCode::kFormat) const {
+    expect_refused(code, [&] { load_tokenizer(folder_.path()); });
   }
   const testing::TemporaryFolder& folder() const { return folder_; }
 
@@ -228,34 +226,29 @@ TEST(TokenizerFiles, AreThereOrNot) {
 }
 
 TEST(TokenizerFiles, OfGpt2AreRefusedWhereTheyAreBroken) {
-  const auto refused = [](std::string_view name, std::string_view what, std::string_view by,
-                          std::string_view why) {
+  using Text = std::string_view;
+  for (const auto& [name, what, by] :
+       std::vector<std::tuple<Text, Text, Text>>{{"vocab.json", "{", "["},
+                                                 {"vocab.json", R"("!":0)", R"("!":1)"},
+                                                 {"vocab.json", R"("!":0)", R"("!":508)"},
+                                                 {"vocab.json", R"("!":0)", R"("!":4294967296)"},
+                                                 {"vocab.json", R"("!":0)", R"("!":0.5)"},
+                                                 {"vocab.json", R"("!":0)", R"("!":null)"},
+                                                 {"vocab.json", R"("!":0)", R"("\"":0)"},
+                                                 {"vocab.json", R"("!":0)", R"("! !":0)"},
+                                                 {"vocab.json", R"("!":0)", R"("!!":0)"},
+                                                 {"merges.txt", "h e\n", "he\n"},
+                                                 {"merges.txt", "h e\n", "h  e\n"},
+                                                 {"merges.txt", "h e\n", "h e\nh e\n"},
+                                                 {"merges.txt", "h e\n", "h z\n"},
+                                                 {"merges.txt", "h e\n", "# h\nh e\n"},
+                                                 {"merges.txt", "h e\n", "h \xff\n"},
+                                                 {"config.json", "507", "508"},
+                                                 {"config.json", "507", "\"x\""}}) {
     Changed files(kFixtures);
     files.replace(name, what, by);
-    files.expect_refused(why);
-  };
-  refused("vocab.json", "{", "[", "vocab.json': ");
-  refused("vocab.json", R"("!":0)", R"("!":1)", "duplicate number 1");
-  refused("vocab.json", R"("!":0)", R"("!":508)",
-          "the token '!' has number 508, but there are 508 tokens");
-  refused("vocab.json", R"("!":0)", R"("!":4294967296)", "expected an integer from 0 to 262143");
-  refused("vocab.json", R"("!":0)", R"("!":0.5)", "got 0.5");
-  refused("vocab.json", R"("!":0)", R"("!":null)", "got null");
-  refused("vocab.json", R"("!":0)", R"("\"":0)", "duplicate key");
-  refused("vocab.json", R"("!":0)", R"("! !":0)", "has a character that represents no byte");
-  refused("vocab.json", R"("!":0)", R"("!!":0)", "the byte 0x21 has no token");
-  refused("merges.txt", "h e\n", "he\n",
-          "expected a merge of two tokens separated by a space, got 'he'");
-  refused("merges.txt", "h e\n", "h  e\n", "there is no token ' e'");
-  refused("merges.txt", "h e\n", "h e\nh e\n", "duplicate");
-  refused("merges.txt", "h e\n", "h z\n", "there is no token 'hz'");
-  refused("merges.txt", "h e\n", "# h\nh e\n", "there is no token '#h'");  // no comment
-  refused("merges.txt", "h e\n", "h \xff\n", "there is no token '\\xff'");
-  refused("config.json", "507", "508", "special token 508 is outside of 508 tokens");
-  Changed files(kFixtures);
-  files.replace("config.json", "507", "508");
-  files.expect_refused("tokenizer '" + files.folder().path().string() + "': tokenizer: special");
-  refused("config.json", "507", "\"x\"", "config.json': expected an integer");
+    files.refused();
+  }
 }
 
 TEST(TokenizerFiles, OfGpt2MayBeginWithAMerge) {
@@ -290,34 +283,31 @@ TEST(TokenizerFiles, SpecialTokensMayHaveAnyNumber) {
 }
 
 TEST(TokenizerFiles, OfOtherKindsAreRefusedByName) {
-  const auto refused = [](std::string_view what, std::string_view by, std::string_view why,
-                          ErrorCode code = ErrorCode::kUnsupported) {
+  constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported, kFormat = ErrorCode::kFormat;
+  using Text = std::string_view;
+  for (const auto& [what, by, code] : std::vector<std::tuple<Text, Text, ErrorCode>>{
+           {R"("BPE")", R"("Unigram")", kUnsupported},
+           {R"("byte_fallback":false)", R"("byte_fallback":true)", kUnsupported},
+           {R"("dropout":null)", R"("end_of_word_suffix":"</w>")", kUnsupported},
+           {R"("dropout":null)", R"("continuing_subword_prefix":"##")", kUnsupported},
+           {R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", kUnsupported},
+           {"{1,3}", "", kUnsupported},
+           {R"("behavior":"Isolated")", R"("behavior":"Removed")", kUnsupported},
+           {R"("invert":false)", R"("invert":true)", kUnsupported},
+           {R"("ByteLevel","add_prefix_space":false)", R"("ByteLevel")", kUnsupported},
+           {R"("use_regex":false)", R"("use_regex":true)", kUnsupported},
+           {R"("use_regex":false}])", R"("use_regex":false},{"type":"Digits"}])", kUnsupported},
+           {R"("id":508)", R"("id":507)", kFormat},
+           {R"("id":508)", R"("id":509)", kFormat},
+           {R"("id":508)", R"("id":0)", kFormat},
+           {R"("ids":[507])", R"("ids":[-1])", kFormat},
+           {R"(["h","e"])", R"("h e r")", kFormat},
+           {R"(["h","e"])", R"(["h"])", kFormat},
+           {R"(["h","e"])", R"(["h","e","r"])", kFormat}}) {
     Changed files(kFixtures / "llama3");
     files.replace("tokenizer.json", what, by);
-    files.expect_refused(why, code);
-  };
-  refused(R"("BPE")", R"("Unigram")", "model.type: expected 'BPE', got 'Unigram'");
-  refused(R"("byte_fallback":false)", R"("byte_fallback":true)", "model.byte_fallback");
-  refused(R"("dropout":null)", R"("end_of_word_suffix":"</w>")", "model.end_of_word_suffix");
-  refused(R"("dropout":null)", R"("continuing_subword_prefix":"##")",
-          "model.continuing_subword_prefix: expected none");
-  refused(R"("normalizer":null)", R"("normalizer":{"type":"NFC"})", "got 'NFC'");
-  refused("{1,3}", "", "pre_tokenizer: expected that of GPT-2");
-  refused(R"("behavior":"Isolated")", R"("behavior":"Removed")", "pre_tokenizer");
-  refused(R"("invert":false)", R"("invert":true)", "pre_tokenizer");
-  refused(R"("ByteLevel","add_prefix_space":false)", R"("ByteLevel")", "pre_tokenizer");
-  refused(R"("use_regex":false)", R"("use_regex":true)", "pre_tokenizer");  // cut once more
-  refused(R"("use_regex":false}])", R"("use_regex":false},{"type":"Digits"}])", "pre_tokenizer");
-  refused(R"("id":508)", R"("id":507)", "added_tokens: duplicate number", ErrorCode::kFormat);
-  refused(R"("id":508)", R"("id":509)", "has number 509, but there are 509", ErrorCode::kFormat);
-  refused(R"("id":508)", R"("id":0)", "number 0 is both '!' and '<|end_of_text|>'",
-          ErrorCode::kFormat);
-  refused(R"("ids":[507])", R"("ids":[-1])", "got -1", ErrorCode::kFormat);
-  // Each merge is of two tokens.
-  for (const std::string merge : {R"(["h"])", R"(["h","e","r"])"})
-    refused(R"(["h","e"])", merge, "model.merges: expected a merge of two tokens, got " + merge,
-            ErrorCode::kFormat);
-  refused(R"(["h","e"])", R"("h e r")", "there is no token 'e r'", ErrorCode::kFormat);
+    files.refused(code);
+  }
 }
 
 TEST(TokenizerFiles, MaySayTheSameInOtherWays) {
@@ -435,24 +425,20 @@ TEST(TokenizerFiles, MergesAreIgnoredWhereTheFileSaysSoAlone) {
 TEST(BytePair, NumbersBelowZeroAreOfNoToken) {
   BytePairRules rules = rules_with({"aa"}, {{"a", "a"}});
   for (const Tokenizer::Marks& marks : {Tokenizer::Marks{-1, {}}, {{}, -1}, {257, {}}})
-    expect_error(ErrorCode::kFormat, "is outside of 257 tokens",
-                 [&] { Tokenizer::byte_pair(rules, marks); });
+    expect_refused(ErrorCode::kFormat, [&] { Tokenizer::byte_pair(rules, marks); });
   rules.special = {-1, 3};
-  expect_error(ErrorCode::kFormat, "byte pairs: special token -1 is outside of 257 tokens",
-               [&] { BytePair{rules}; });
+  expect_refused(ErrorCode::kFormat, [&] { BytePair{rules}; });
   rules.special = {257};
-  expect_error(ErrorCode::kFormat, "byte pairs: special token 257 is outside of 257 tokens",
-               [&] { BytePair{rules}; });
+  expect_refused(ErrorCode::kFormat, [&] { BytePair{rules}; });
   rules.special.clear();
   for (const std::pair<std::int32_t, std::int32_t>& merge :
        {std::pair{-1, 97}, {97, -1}, {257, 97}, {97, 257}}) {
     rules.merges = {merge};
-    expect_error(ErrorCode::kFormat, "is outside of 257 tokens", [&] { BytePair{rules}; });
+    expect_refused(ErrorCode::kFormat, [&] { BytePair{rules}; });
   }
   Json config = Tokenizer::byte_pair(rules_with({}, {}), {}).config();
   config["words"] = "gpt5";
-  expect_error(ErrorCode::kFormat, "words: expected one of gpt2, llama3, got \"gpt5\"",
-               [&] { Tokenizer::from_config(JsonView(config)); });
+  expect_refused(ErrorCode::kFormat, [&] { Tokenizer::from_config(JsonView(config)); });
 }
 
 TEST(BytePair, TokenizersAreEqualByTheirMarksToo) {

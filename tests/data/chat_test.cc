@@ -7,11 +7,10 @@
 #include "limpid/data/text/byte_pair.h"
 #include "limpid/models/pretrained.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
-
-using testing::expect_error;
 
 // A token for each byte, then the special ones.
 BytePairRules rules_with(const std::vector<std::string>& special) {
@@ -104,29 +103,16 @@ TEST(Chat, DefinesToolsAndDocumentsThatAreNotThere) {
             "True True True");
 }
 
-// A template would write them into its texts.
-TEST(Chat, WhoseMarksAreNoTextsIsRefused) {
-  const auto refused = [](const Json& marks, std::string_view why) {
+TEST(Chat, WhoseMarksAreNoTextsOrWhoseEndsAreNoTokensIsRefused) {
+  const Json none = Json::object();
+  for (const auto& [marks, ends] : std::vector<std::pair<Json, Json>>{
+           {{{"bos_token", 1}}, Json::array()},  // a template would write it into its texts
+           {Json::array(), Json::array()},
+           {none, Json::array({7, -1})},
+           {none, Json::array({7, kMaxTokens})}}) {
     const Json config = {
-        {"chat",
-         {{"template", ""}, {"marks", marks}, {"ends", Json::array()}, {"unsupported", ""}}}};
-    const Model model{Function(), {}, config.dump()};
-    expect_error(ErrorCode::kFormat, why, [&] { Chat::of(model); });
-  };
-  refused({{"bos_token", 1}}, "expected a string, got 1");
-  refused(Json::array(), "expected an object, got []");
-}
-
-TEST(Chat, WhoseEndsAreNoTokensIsRefused) {
-  for (const std::int64_t end : {std::int64_t{-1}, std::int64_t{kMaxTokens}}) {
-    const Json config = {{"chat",
-                          {{"template", ""},
-                           {"marks", Json::object()},
-                           {"ends", Json::array({7, end})},
-                           {"unsupported", ""}}}};
-    expect_error(ErrorCode::kFormat, "chat.ends[1]: expected an integer from 0 to 262143", [&] {
-      Chat::of({Function(), {}, config.dump()});
-    });
+        {"chat", {{"template", ""}, {"marks", marks}, {"ends", ends}, {"unsupported", ""}}}};
+    expect_refused(ErrorCode::kFormat, [&] { Chat::of({Function(), {}, config.dump()}); });
   }
 }
 
@@ -201,12 +187,12 @@ TEST(Chat, OfATokenizerThatIsNotSupportedIsRefusedWithItsReason) {
 
 TEST(Chat, NamesTheFileThatIsBroken) {
   const testing::TemporaryFolder folder;
-  const auto refused = [&](std::string_view text, std::string_view why) {
+  const auto refused = [&](std::string_view text) {
     testing::write(folder / "tokenizer_config.json", testing::bytes_of(text));
-    expect_error(ErrorCode::kFormat, why, [&] { load_chat_config(folder.path()); });
+    expect_refused(ErrorCode::kFormat, [&] { load_chat_config(folder.path()); });
   };
-  refused("[]", "tokenizer_config.json: expected an object, got []");
-  refused("{", "tokenizer_config.json: ");
+  refused("[]");
+  refused("{");
 }
 
 // As tokenizer.json is read for the tokenizer.

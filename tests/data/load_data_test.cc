@@ -9,13 +9,13 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
 
 using namespace std::string_literals;
 using testing::bytes_of;
-using testing::expect_error;
 
 // Both have the same bits, or neither exists.
 void expect_same(const Dataset& a, const Dataset& b) {
@@ -147,16 +147,6 @@ TEST_F(LoadData, TablesWhoseNumbersAreCategoriesOrLabels) {
             Task::kClassification);
 }
 
-TEST_F(LoadData, CountsAndNoiseHaveARange) {
-  EXPECT_EQ(load_data("moons,count=1").train.size(), 1);
-  expect_error(ErrorCode::kParse, "count: expected a number of rows from 1 to 2147483647, got '0'",
-               [] { parse_data_spec("moons,count=0"); });
-  EXPECT_EQ(load_data("moons,count=2,noise=1e6").train.size(), 2);
-  for (const char* noise : {"-0.1", "1.1e6", "nan"})
-    expect_error(ErrorCode::kParse, "noise: expected a standard deviation from 0 to 1e6",
-                 [&] { parse_data_spec(std::string("moons,noise=") + noise); });
-}
-
 // Of a text, whose characters are the names of its tokens; of a split without other parts.
 TEST_F(LoadData, ADataConfigReadsBackWhatItWrites) {
   Dataset text =
@@ -243,48 +233,27 @@ TEST_F(LoadData, ATextComesBackFromItsSpec) {
 }
 
 TEST_F(LoadData, SpecsThatMeanNothingAreRefusedWithWhatThereIs) {
-  const std::pair<std::string_view, std::string_view> wrong[] = {
-      {"mnist",
-       "data 'mnist': expected digits, xor, and, or, spiral, moons, circles, arms, sine, abs, with "
-       "or without :SEED, idx:DIR, csv:FILE, npz:FILE, npy:FILE or text:FILE"},
-      {"", "data '': expected digits"},
-      {"digits:", "expected a seed after the colon"},
-      {"digits:-1", "expected an integer from 0 to 2^64 - 1, got '-1'"},
-      {"moons:18446744073709551616", "expected an integer"},
-      {"csv:", "expected a file after csv:"},
-      {"idx", "expected a folder after idx:"},
-      {"csv:a.csv,targt=x",
-       "data 'csv:a.csv,targt=x': targt: unknown option; expected one of: "
-       "split, seed, standardize, target, ignore, categorical, task, missing, "
-       "unseen, header, separator, test"},
-      {"text:a,split=80/20", "split: unknown option; this data set has none"},
-      {"digits,noise=1", "expected one of: split, standardize, count"},
-      {"csv:a.csv,target=", "target: expected a value after the ="},
-      {"csv:a.csv,split=80", "split: expected shares like 80/10/10"},
-      {"moons,count=0", "count: expected a number of rows from 1 to"},
-      {"digits,count=1e3", "count: expected a number of rows from 1 to 2147483647, got '1e3'"},
-      {"moons,noise=nan", "noise: expected a standard deviation from 0 to 1e6"},
-      {"csv:a,header=1", "header: expected one of yes, no, got '1'"},
-      {"idx:a,standardize=robust", "standardize: expected one of none, zscore, minmax"},
-  };
-  for (const auto& [text, why] : wrong) {
-    SCOPED_TRACE(text);
-    const std::string_view spec = text;
-    expect_error(ErrorCode::kParse, why, [&] { parse_data_spec(spec); });
-  }
+  for (const std::string_view spec :
+       {"mnist", "", "digits:", "digits:-1", "moons:18446744073709551616", "csv:", "idx",
+        "csv:a.csv,targt=x", "text:a,split=80/20", "digits,noise=1", "csv:a.csv,target=",
+        "csv:a.csv,split=80", "moons,count=0", "digits,count=1e3", "moons,noise=nan",
+        "csv:a,header=1", "idx:a,standardize=robust", "moons,noise=-0.1", "moons,noise=1.1e6"})
+    expect_refused(ErrorCode::kParse, [&] { parse_data_spec(spec); });
+  EXPECT_EQ(load_data("moons,count=1").train.size(), 1);
+  EXPECT_EQ(load_data("moons,count=2,noise=1e6").train.size(), 2);
 }
 
 TEST_F(LoadData, SpecsMadeByHandAreCheckedToo) {
-  expect_error(ErrorCode::kParse, "expected digits", [] { load_data(DataSpec{"mnist"}); });
-  expect_error(ErrorCode::kParse, "expected a file", [] { scaling_of(DataSpec{"csv"}); });
+  expect_refused(ErrorCode::kParse, [] { load_data(DataSpec{"mnist"}); });
+  expect_refused(ErrorCode::kParse, [] { scaling_of(DataSpec{"csv"}); });
   const DataSpec wrong{"moons", "", {{"target", "x"}}};
-  expect_error(ErrorCode::kParse, "unknown option", [&] { load_data(wrong); });
-  expect_error(ErrorCode::kParse, "got 'x'", [] { load_data(DataSpec{"moons", "x"}); });
+  expect_refused(ErrorCode::kParse, [&] { load_data(wrong); });
+  expect_refused(ErrorCode::kParse, [] { load_data(DataSpec{"moons", "x"}); });
 }
 
 TEST_F(LoadData, OnlyTrainingNeedsTheTargetsOfArrays) {
   const std::string spec = "npy:" + at("x.npy");
-  expect_error(ErrorCode::kParse, "expected the file of the targets", [&] { load_data(spec); });
+  expect_refused(ErrorCode::kParse, [&] { load_data(spec); });
   const Model model = model_for(arrays_split({{"x", x_}, {"y", y_}}, "a").train);
   const Dataset rows = load_examples(parse_data_spec(spec), model, Targets::kIfPresent);
   EXPECT_TRUE(rows.inputs.same_bits(x_));
@@ -416,8 +385,8 @@ TEST_F(LoadData, ExamplesOfATextAreInTheModelsTokens) {
   const Model model{net.function(), net.init(Key(0)),
                     R"({"data": )" + to_json(data_config(split.train)).dump() + "}"};
   expect_same(load_examples(spec, model), split.test);
-  expect_error(ErrorCode::kInvalidArgument, "the model was not trained on a text",
-               [&] { load_examples(spec, model_for(digits(Key(0), 1))); });
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { load_examples(spec, model_for(digits(Key(0), 1))); });
 }
 
 TEST_F(LoadData, ExamplesOfATextHaveItsNameAndThoseOfTheModelsCharacters) {
@@ -453,13 +422,6 @@ TEST_F(LoadData, OnlyTablesAndArraysHaveARuleOfTheirSplit) {
   EXPECT_EQ(rule("csv:a,target=x,test=b")->shares, (SplitRatio{100, 0, 0}));
   EXPECT_EQ(rule("csv:a,target=x,test=b,split=3/1")->shares, (SplitRatio{3, 1, 0}));
   EXPECT_EQ(rule("npz:a,seed=7")->seed, 7U);
-}
-
-TEST_F(LoadData, TheHelpNamesEveryKind) {
-  const std::string help = data_spec_help();
-  for (const std::string_view kind :
-       {"digits", "moons", "abs", "idx:DIR", "csv:FILE", "npz:FILE", "npy:FILE", "text:FILE"})
-    EXPECT_NE(help.find(kind), std::string::npos) << kind;
 }
 
 }  // namespace

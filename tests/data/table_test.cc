@@ -9,12 +9,12 @@
 #include "limpid/formats/model.h"
 #include "limpid/nn/mlp.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid {
 namespace {
 
 using testing::bytes_of;
-using testing::expect_error;
 
 using Names = std::vector<std::string>;
 
@@ -29,10 +29,10 @@ class Table : public ::testing::Test {
   Dataset read(std::string_view text, const TableOptions& options) {
     return load_table(put(text), options, {1, 0, 0}, Key(0)).train;
   }
-  void expect_refused(ErrorCode code, std::string_view part, std::string_view text,
-                      const TableOptions& options, int line = __builtin_LINE()) {
-    expect_error(
-        code, part, [&] { read(text, options); }, line);
+  void refused(ErrorCode code, std::string_view text, const TableOptions& options,
+               int line = __builtin_LINE()) {
+    expect_refused(
+        code, [&] { read(text, options); }, line);
   }
 
   testing::TemporaryFolder folder_;
@@ -135,16 +135,9 @@ TEST_F(Table, SeveralLabelsMayHaveHoles) {
 constexpr std::string_view kHoles = "n,c,y\n1,a,0.5\n,b,1.5\n3,?,2.5\n5,b,3.5\n";
 
 TEST_F(Table, AMissingValueIsAnErrorUnlessAsked) {
-  expect_refused(ErrorCode::kFormat,
-                 "line 3, column 'n': a value is missing; missing=drop leaves such rows out, "
-                 "missing=impute fills them",
-                 kHoles, {.targets = {"y"}});
-  expect_refused(ErrorCode::kFormat,
-                 "line 3, column 'y': a value is missing; missing=drop leaves such rows out",
-                 "x,y\n1,2\n2,NA\n", {.targets = {"y"}});
-  expect_refused(ErrorCode::kFormat,
-                 "line 3, column 'y': a value is missing; missing=drop leaves such rows out",
-                 "x,y\n1,2\n2,NA\n", {.targets = {"y"}, .missing = Missing::kImpute});
+  refused(ErrorCode::kFormat, kHoles, {.targets = {"y"}});
+  refused(ErrorCode::kFormat, "x,y\n1,2\n2,NA\n", {.targets = {"y"}});
+  refused(ErrorCode::kFormat, "x,y\n1,2\n2,NA\n", {.targets = {"y"}, .missing = Missing::kImpute});
 }
 
 TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
@@ -154,8 +147,7 @@ TEST_F(Table, RowsWithMissingValuesCanBeDropped) {
   const Dataset labelled =
       read("x,y\n1,b\n2,\n3,a\n", {.targets = {"y"}, .missing = Missing::kDrop});
   EXPECT_TRUE(labelled.targets.same_bits(classes({1, 0})));
-  expect_refused(ErrorCode::kFormat, "every row has a missing value", "x,y,z\n1,,2\n,1,3\n",
-                 {.targets = {"z"}, .missing = Missing::kDrop});
+  refused(ErrorCode::kFormat, "x,y,z\n1,,2\n,1,3\n", {.targets = {"z"}, .missing = Missing::kDrop});
 }
 
 TEST_F(Table, MissingValuesCanBecomeMeanAndMode) {
@@ -212,14 +204,14 @@ TEST_F(Table, MayHaveAFileForTheTest) {
   for (const Dataset* part : {&split.train, &split.validation, &split.test})
     EXPECT_EQ(part->table, split.train.table);
   EXPECT_TRUE(split.train.table);
-  expect_error(ErrorCode::kInvalidArgument, "expected a test share of 0", [&] {
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
     load_table(train, {.targets = {"y"}}, {80, 10, 10}, Key(0), test);
   });
 }
 
 TEST_F(Table, RefusesACategoricalColumnOfNothing) {
   const auto file = put("c,x,y\n,1,2\n,3,4\n");
-  expect_error(ErrorCode::kFormat, "column 'c' has no value in any row", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     load_table(file, {.targets = {"y"}, .categorical = {"c"}, .missing = Missing::kImpute},
                {1, 0, 0}, Key(0));
   });
@@ -236,7 +228,7 @@ TEST_F(Table, RefusesAColumnThatHasNoValueInTheTrainingPart) {
     for (std::uint64_t key = 0; key < 16; ++key) try {
         EXPECT_EQ(load_table(file, options, {50, 50, 0}, Key(key)).train.size(), 5);
       } catch (const Error& e) {
-        EXPECT_STREQ(e.what(), "table: column 'c' has no value in the training set");
+        EXPECT_EQ(e.code(), ErrorCode::kFormat);
         ++refused;
       }
     EXPECT_GT(refused, 0) << value;
@@ -247,10 +239,9 @@ TEST_F(Table, RefusesAColumnThatHasNoValueInTheTrainingPart) {
 TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   const auto train = put("c,y\na,0.5\nb,1.5\n");
   const auto test = put("c,y\nb,1\nnew,2\n", "test.csv");
-  expect_error(ErrorCode::kFormat, "/test.csv': line 3, column 'c': the training set has no 'new'",
-               [&] {
-                 load_table(train, {.targets = {"y"}}, {1, 0, 0}, Key(0), test);
-               });
+  expect_refused(ErrorCode::kFormat, [&] {
+    load_table(train, {.targets = {"y"}}, {1, 0, 0}, Key(0), test);
+  });
   const Split split =
       load_table(train, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), test);
   EXPECT_TRUE(split.test.inputs.same_bits(float_tensor(Shape{2, 2}, {0, 1, 0, 0})));
@@ -263,7 +254,7 @@ TEST_F(Table, RefusesACategoryThatTrainingDidNotHave) {
   // A class has no number if the training set did not have it.
   const auto labelled = put("x,y\n1,0\n2,1\n");
   const auto other = put("x,y\n1,0\n2,7\n", "other.csv");
-  expect_error(ErrorCode::kFormat, "line 3, column 'y': the training set has no '7'", [&] {
+  expect_refused(ErrorCode::kFormat, [&] {
     load_table(labelled, {.targets = {"y"}, .unseen = Unseen::kZeros}, {1, 0, 0}, Key(0), other);
   });
 }
@@ -274,54 +265,36 @@ TEST_F(Table, NamesTheFirstOfManyColumns) {
     names += ",c" + std::to_string(c);
     row += "," + std::to_string(c);
   }
-  expect_refused(ErrorCode::kNotFound, "'c10', 'c11', and 2 more", names + row + "\n",
-                 {.targets = {"x"}});
+  refused(ErrorCode::kNotFound, names + row + "\n", {.targets = {"x"}});
 }
 
 TEST_F(Table, NamesTheColumnsThatThereAre) {
-  expect_refused(ErrorCode::kNotFound,
-                 "there is no column 'sort'; there are: 'id', 'kind', 'weight', 'colour'", kPets,
-                 {.targets = {"sort"}});
-  expect_refused(ErrorCode::kNotFound, "there is no column '2'", kPets, {.targets = {"2"}});
-  expect_refused(ErrorCode::kNotFound, "there is no column 'x'", kPets,
-                 {.targets = {"kind"}, .ignored = {"x"}});
-  expect_refused(ErrorCode::kInvalidArgument,
-                 "expected a target column (target=COLUMN); there are: 'id', 'kind'", kPets, {});
-  expect_refused(ErrorCode::kInvalidArgument,
-                 "t.csv': column 'kind' is named in more than one option", kPets,
-                 {.targets = {"kind"}, .ignored = {"kind"}});
-  expect_refused(ErrorCode::kInvalidArgument, "column 'kind' is named in more than one option",
-                 kPets, {.targets = {"kind"}, .categorical = {"kind"}});
-  expect_refused(ErrorCode::kInvalidArgument, "target 'kind' is named twice", kPets,
-                 {.targets = {"kind", "kind"}});
-  expect_refused(ErrorCode::kFormat, "has no columns other than the targets", "y\n1\n2\n",
-                 {.targets = {"y"}});
+  refused(ErrorCode::kNotFound, kPets, {.targets = {"sort"}});
+  refused(ErrorCode::kNotFound, kPets, {.targets = {"2"}});
+  refused(ErrorCode::kNotFound, kPets, {.targets = {"kind"}, .ignored = {"x"}});
+  refused(ErrorCode::kInvalidArgument, kPets, {});
+  refused(ErrorCode::kInvalidArgument, kPets, {.targets = {"kind"}, .ignored = {"kind"}});
+  refused(ErrorCode::kInvalidArgument, kPets, {.targets = {"kind"}, .categorical = {"kind"}});
+  refused(ErrorCode::kInvalidArgument, kPets, {.targets = {"kind", "kind"}});
+  refused(ErrorCode::kFormat, "y\n1\n2\n", {.targets = {"y"}});
 }
 
 TEST_F(Table, RefusesTargetsThatAreNoneOfTheTask) {
-  expect_refused(ErrorCode::kFormat, "a classification has 1 target, got 2", "a,b,c\n1,0,1\n",
-                 {.targets = {"a", "b"}, .task = Task::kClassification});
-  expect_refused(ErrorCode::kFormat, "target 'kind' has text, regression needs numbers", kPets,
-                 {.targets = {"kind"}, .task = Task::kRegression});
-  expect_refused(ErrorCode::kFormat, "target 'kind' has text, regression needs numbers", kPets,
-                 {.targets = {"weight", "kind"}});
-  expect_refused(ErrorCode::kFormat, "target 'weight': expected labels 0 and 1, got other numbers",
-                 kPets, {.targets = {"weight"}, .task = Task::kMultiLabel});
-  expect_refused(ErrorCode::kFormat, "target 'y' has the single class 'a'", "x,y\n1,a\n2,a\n",
-                 {.targets = {"y"}});
+  refused(ErrorCode::kFormat, "a,b,c\n1,0,1\n",
+          {.targets = {"a", "b"}, .task = Task::kClassification});
+  refused(ErrorCode::kFormat, kPets, {.targets = {"kind"}, .task = Task::kRegression});
+  refused(ErrorCode::kFormat, kPets, {.targets = {"weight", "kind"}});
+  refused(ErrorCode::kFormat, kPets, {.targets = {"weight"}, .task = Task::kMultiLabel});
+  refused(ErrorCode::kFormat, "x,y\n1,a\n2,a\n", {.targets = {"y"}});
 }
 
 TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
   std::string text = "name,x,y\n";
   for (int i = 0; i < 1025; ++i) text += fmt::format("n{},{}.5,{}.5\n", i, i, i);
-  expect_refused(ErrorCode::kUnsupported,
-                 "column 'name' has 1025 distinct values, at most 1024 are supported as categories "
-                 "or classes; ignore='name' leaves it out",
-                 text, {.targets = {"x"}});
-  expect_refused(ErrorCode::kUnsupported, "column 'x' has 1025 distinct values", text,
-                 {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
-  expect_refused(ErrorCode::kUnsupported, "column 'name' has 1025 distinct values", text,
-                 {.targets = {"name"}});
+  refused(ErrorCode::kUnsupported, text, {.targets = {"x"}});
+  refused(ErrorCode::kUnsupported, text,
+          {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
+  refused(ErrorCode::kUnsupported, text, {.targets = {"name"}});
 }
 
 TEST_F(Table, RefusesFeaturesBeyondMemory) {
@@ -332,8 +305,7 @@ TEST_F(Table, RefusesFeaturesBeyondMemory) {
     text += fmt::format("\n{}.5", row % 7);
     for (int c = 0; c < 30; ++c) text += fmt::format(",k{}", row % 1024);
   }
-  expect_refused(ErrorCode::kUnsupported, "60000 rows of 30720 features are more than 4294967296",
-                 text, {.targets = {"y"}});
+  refused(ErrorCode::kUnsupported, text, {.targets = {"y"}});
 }
 
 TEST_F(Table, ALargeOneKeepsANumberForEachCategory) {
@@ -386,8 +358,7 @@ TEST_F(Table, IsReadAgainAsItWasRead) {
   EXPECT_TRUE(rows.inputs.same_bits(float_tensor(Shape{2, 4}, {1, 0, 0, 1, 2, 1, 0, 0})));
   EXPECT_EQ(rows.targets.shape(), (Shape{2, 0}));
   EXPECT_EQ(rows.class_names, (Names{"cat", "dog"}));
-  expect_error(ErrorCode::kFormat, "has no column 'kind'; it has: 'colour', 'weight'",
-               [&] { load_table_rows(file, schema, Targets::kRequired); });
+  expect_refused(ErrorCode::kFormat, [&] { load_table_rows(file, schema, Targets::kRequired); });
 }
 
 TEST_F(Table, HasItsTargetsReadAgainWhereTheyAre) {
@@ -435,7 +406,7 @@ TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
                                    {"rows", -1}}) {
     Json json = to_json(config);
     json["split"][key] = wrong;
-    expect_error(ErrorCode::kFormat, key, [&] { data_config_from_json(json); });
+    expect_refused(ErrorCode::kFormat, [&] { data_config_from_json(json); });
   }
   EXPECT_EQ(config.table, data.table);
   const nn::Mlp net{{4, 2}};
@@ -501,44 +472,34 @@ TEST(TableSchema, RefusesWhatContradictsItself) {
                 .features[0]
                 .fill,
             std::numeric_limits<float>::lowest());
-  const auto expect = [&](std::string_view part, const std::string& json) {
-    expect_error(ErrorCode::kFormat, part, reading(json));
+  const auto expect = [&](const std::string& json) {
+    expect_refused(ErrorCode::kFormat, reading(json));
   };
-  expect("column 'x' has no categories",
-         schema("error", R"({"name":"x","categorical":true})", "regression", y));
-  expect("column 'y' has no fill", schema("impute", y, "regression", y));
+  expect(schema("error", R"({"name":"x","categorical":true})", "regression", y));
+  expect(schema("impute", y, "regression", y));
   for (const char* fill : {"2", "-1", "1e30", "0.5"})
-    expect(
-        "column 'x' is filled with category",
-        schema("impute",
-               fmt::format(R"({{"name":"x","categorical":true,"categories":["a","b"],"fill":{}}})",
-                           fill),
-               "regression", y));
-  expect("column 'y' is filled with 1e+300",
-         schema("impute", R"({"name":"y","categorical":false,"fill":1e300})", "regression", y));
-  expect("0 targets do not fit regression", schema("error", y, "regression", ""));
-  expect("2 targets do not fit classification", schema("error", y, "classification", x + "," + x));
-  expect("target 'y' does not fit classification", schema("error", x, "classification", y));
-  expect("target 'z' does not fit classification",
-         schema("error", y, "classification",
+    expect(schema(
+        "impute",
+        fmt::format(R"({{"name":"x","categorical":true,"categories":["a","b"],"fill":{}}})", fill),
+        "regression", y));
+  expect(schema("impute", R"({"name":"y","categorical":false,"fill":1e300})", "regression", y));
+  expect(schema("error", y, "regression", ""));
+  expect(schema("error", y, "classification", x + "," + x));
+  expect(schema("error", x, "classification", y));
+  expect(schema("error", y, "classification",
                 R"({"name":"z","categorical":true,"categories":["a"]})"));
-  expect("target 'x' does not fit regression", schema("error", y, "regression", x));
+  expect(schema("error", y, "regression", x));
   // A numeric feature cannot be a categorical target.
   const std::string z = R"({"name":"z","categorical":true,"categories":["a","b"]})";
-  expect("duplicate column 'z'",
-         schema("error", R"({"name":"z","categorical":false})", "classification", z));
-  expect("duplicate column 'x'", schema("error", x + "," + x, "regression", y));
-  expect("column 'z' has a duplicate category",
-         schema("error", R"({"name":"z","categorical":true,"categories":["a","a"]})", "regression",
+  expect(schema("error", R"({"name":"z","categorical":false})", "classification", z));
+  expect(schema("error", x + "," + x, "regression", y));
+  expect(schema("error", R"({"name":"z","categorical":true,"categories":["a","a"]})", "regression",
                 y));
-  expect(
-      "task: expected one of classification, multilabel, regression, next_token, got \"ranking\"",
-      schema("error", y, "ranking", y));
-  expect("missing: expected one of error, drop, impute, got \"guess\"",
-         schema("guess", y, "regression", y));
-  expect("parse error", "{");
-  expect("'task' is missing", "{}");
-  expect("nested too deeply", std::string(100'000, '['));
+  expect(schema("error", y, "ranking", y));
+  expect(schema("guess", y, "regression", y));
+  expect("{");
+  expect("{}");
+  expect(std::string(100'000, '['));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "limpid/formats/huggingface.h"
 
 #include <cmath>
-#include <tuple>
+#include <sstream>
 
 #include "limpid/core/json.h"
 #include "limpid/formats/safetensors.h"
@@ -9,6 +9,7 @@
 #include "limpid/nn/mlp.h"
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 #include "tests/source_folder.h"
 
 namespace limpid {
@@ -16,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::bytes_of;
-using testing::expect_error;
 
 const fs::path kFixtures = testing::source_folder() / "tests/huggingface";
 const char* const kAll[] = {"gpt2", "gpt2-bf16", "llama", "llama-f16", "llama-bf16"};
@@ -63,8 +63,8 @@ class Changed {
     config.erase(key);
     write("config.json", config);
   }
-  void expect_refused(ErrorCode code, std::string_view why) const {
-    expect_error(code, why, [&] { load_huggingface(path()); });
+  void refused(ErrorCode code) const {
+    expect_refused(code, [&] { load_huggingface(path()); });
   }
 
  private:
@@ -141,25 +141,21 @@ TEST(HuggingFace, HasTheDefaultsOfTransformers) {
   EXPECT_EQ(net("llama", "max_position_embeddings").context, 2048);
   EXPECT_EQ(net("llama", "hidden_act").feed_forward, nn::GptFeedForward::kSwiglu);
   EXPECT_EQ(net("gpt2", "n_head").heads, 12);
-  for (const auto& [fixture, key, why] :
-       {std::tuple{"gpt2", "vocab_size", "expected [50257, 12]"},
-        {"gpt2", "n_positions", "expected [1024, 12]"},
-        {"gpt2", "n_embd", "expected [37, 768]"},
-        {"gpt2", "n_layer", "'h.2.ln_1.weight' is missing"},
-        {"llama", "vocab_size", "expected [32000, 16]"},
-        {"llama", "hidden_size", "expected [37, 4096]"},
-        {"llama", "intermediate_size", "expected [11008, 16]"},
-        {"llama", "num_hidden_layers", "layers.2.input_layernorm.weight' is missing"},
-        {"llama", "num_attention_heads", "got a width of 16, 32 heads and 2 key/value heads"}}) {
-    Changed folder(fixture);
-    folder.erase(key);
-    folder.expect_refused(ErrorCode::kFormat, why);
+  for (const auto& [fixture, keys] :
+       {std::pair{"gpt2", "vocab_size n_positions n_embd n_layer"},
+        {"llama",
+         "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads"}}) {
+    std::istringstream all(keys);
+    for (std::string key; all >> key;) {
+      Changed folder(fixture);
+      folder.erase(key.c_str());
+      folder.refused(ErrorCode::kFormat);
+    }
   }
-  for (const auto& [key, got] :
-       {std::pair{"attention_bias", "false and true"}, std::pair{"mlp_bias", "true and false"}}) {
+  for (const char* const key : {"attention_bias", "mlp_bias"}) {
     Changed folder("llama-f16");
     folder.erase(key);
-    folder.expect_refused(ErrorCode::kUnsupported, got);
+    folder.refused(ErrorCode::kUnsupported);
   }
 }
 
@@ -297,99 +293,94 @@ TEST(HuggingFace, TakesAsManyTokensAsItIsTold) {
   };
   EXPECT_EQ(tokens(0), Shape{16});
   EXPECT_EQ(tokens(5), Shape{5});
-  expect_error(ErrorCode::kInvalidArgument,
-               "expected a length of 1 to 16, the context length, got 17", [&] { tokens(17); });
-  expect_error(ErrorCode::kInvalidArgument, "the context length, got -1", [&] { tokens(-1); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { tokens(17); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { tokens(-1); });
 }
 
 TEST(HuggingFace, RefusesConfigsByTheKey) {
-  const auto refused = [](const char* fixture, const char* key, const Json& value, ErrorCode code,
-                          std::string_view why) {
+  constexpr ErrorCode kNo = ErrorCode::kUnsupported, kBroken = ErrorCode::kFormat;
+  const struct {
+    const char* fixture;
+    const char* key;
+    Json value;
+    ErrorCode code;
+  } rows[] = {{"gpt2", "model_type", "bert", kNo},
+              {"gpt2", "activation_function", "relu", kNo},
+              {"gpt2", "scale_attn_weights", false, kNo},
+              {"gpt2", "scale_attn_by_inverse_layer_idx", true, kNo},
+              {"gpt2", "add_cross_attention", true, kNo},
+              {"gpt2", "quantization_config", Json{{"bits", 4}}, kNo},
+              {"gpt2", "n_layer", 0, kBroken},
+              {"gpt2", "n_embd", 12.5, kBroken},
+              {"gpt2", "n_embd", 18446744073709551615u, kBroken},
+              {"gpt2", "n_head", 5, kBroken},
+              {"gpt2", "layer_norm_epsilon", -1, kBroken},
+              {"gpt2", "layer_norm_epsilon", "x", kBroken},
+              {"llama", "hidden_act", "gelu", kNo},
+              {"llama", "mlp_bias", true, kNo},
+              {"llama", "head_dim", 8, kNo},
+              {"llama", "sliding_window", 4096, kNo},
+              {"llama", "rope_scaling", Json{{"type", "yarn"}}, kNo},
+              {"llama", "rope_scaling", Json{{"type", "llama3"}, {"factor", 0.5}}, kBroken},
+              {"llama", "rope_scaling", 3, kBroken},
+              {"llama", "tie_word_embeddings", 1, kBroken}};
+  for (const auto& [fixture, key, value, code] : rows) {
     Changed folder(fixture);
     folder.set(key, value);
-    folder.expect_refused(code, why);
-  };
-  constexpr ErrorCode kNo = ErrorCode::kUnsupported, kBroken = ErrorCode::kFormat;
-  refused("gpt2", "model_type", "bert", kNo, "config.json': model_type is 'bert'");
-  refused("gpt2", "activation_function", "relu", kNo, "activation_function is 'relu'");
-  refused("gpt2", "scale_attn_weights", false, kNo, "scale_attn_weights is false");
-  refused("gpt2", "scale_attn_by_inverse_layer_idx", true, kNo, "inverse_layer_idx is true");
-  refused("gpt2", "add_cross_attention", true, kNo, "add_cross_attention is true");
-  refused("gpt2", "quantization_config", Json{{"bits", 4}}, kNo, "quantization_config is");
-  refused("gpt2", "n_layer", 0, kBroken, "n_layer: expected an integer from 1 to 1024, got 0");
-  refused("gpt2", "n_embd", 12.5, kBroken, "n_embd: expected an integer from 1 to 16777216");
-  refused("gpt2", "n_embd", 18446744073709551615u, kBroken, "n_embd: expected an integer");
-  refused("gpt2", "n_head", 5, kBroken, "heads that divide the width");
-  refused("gpt2", "layer_norm_epsilon", -1, kBroken, "norm_eps is -1");
-  refused("gpt2", "layer_norm_epsilon", "x", kBroken, "layer_norm_epsilon: expected a number");
-  refused("llama", "hidden_act", "gelu", kNo, "hidden_act is 'gelu'");
-  refused("llama", "mlp_bias", true, kNo,
-          "expected attention_bias and mlp_bias to be equal, got false and true");
-  refused("llama", "head_dim", 8, kNo, "head_dim is 8, but 4 heads of a width of 16 have 4");
-  refused("llama", "sliding_window", 4096, kNo, "sliding_window is '4096'");
-  refused("llama", "rope_scaling", Json{{"type", "yarn"}}, kNo, "rope_scaling of type 'yarn'");
-  refused("llama", "rope_scaling", Json{{"type", "llama3"}, {"factor", 0.5}}, kBroken,
-          "rotary: expected a scaling factor of at least 1, frequency factors with low < high and "
-          "a context of at least 1, got 0.5, 1 and 4, and 8192");
-  refused("llama", "rope_scaling", 3, kBroken, "expected an object");
-  refused("llama", "tie_word_embeddings", 1, kBroken, "expected true or false, got '1'");
+    folder.refused(code);
+  }
 }
 
 TEST(HuggingFace, RefusesTensorsByName) {
-  const auto refused = [](const char* key, const Json& value, std::string_view why) {
+  const auto refused = [](const char* key, const Json& value) {
     Changed folder("gpt2");
     folder.set(key, value);
-    folder.expect_refused(ErrorCode::kFormat, why);
+    folder.refused(ErrorCode::kFormat);
   };
-  refused("n_layer", 3, "the tensor 'h.2.ln_1.weight' is missing");
-  refused("n_layer", 1, "the model has no tensor 'h.1.");
-  refused("n_layer", 1, "the model has no tensor");
-  refused("tie_word_embeddings", false, "the tensor 'lm_head.weight' is missing");
-  refused("vocab_size", 36, "the tensor 'wte.weight' is [37, 12], expected [36, 12]");
-  refused("n_inner", 47, "the tensor 'h.0.mlp.c_fc.weight' is [12, 48], expected [12, 47]");
+  refused("n_layer", 3);
+  refused("n_layer", 1);
+  refused("tie_word_embeddings", false);
+  refused("vocab_size", 36);
+  refused("n_inner", 47);
 
   Changed folder("gpt2");
   Safetensors file = load_safetensors(folder.path() / "model.safetensors");
   const Tensor embedding = file.tensors.at("wte.weight");
   file.tensors.set("ln_f.bias", Tensor::zeros({Dtype::kI32, {12}}));
   save_safetensors(folder.path() / "model.safetensors", file);
-  folder.expect_refused(ErrorCode::kUnsupported, "the tensor 'ln_f.bias' is i32");
+  folder.refused(ErrorCode::kUnsupported);
   file.tensors.set("wte.weight", embedding.reshape({12, 37}));
   save_safetensors(folder.path() / "model.safetensors", file);
-  folder.expect_refused(ErrorCode::kFormat,
-                        "the tensor 'wte.weight' is [12, 37], expected [37, 12]");
+  folder.refused(ErrorCode::kFormat);
 }
 
 TEST(HuggingFace, RefusesAnIndexThatLiesOrLeads) {
-  const auto refused = [](const auto& change, std::string_view why,
-                          ErrorCode code = ErrorCode::kFormat) {
+  const auto refused = [](const auto& change, ErrorCode code = ErrorCode::kFormat) {
     Changed folder("gpt2-bf16");
     Json index = folder.json("model.safetensors.index.json");
     change(index["weight_map"]);
     folder.write("model.safetensors.index.json", index);
-    folder.expect_refused(code, why);
+    folder.refused(code);
   };
   const char* const kTensor = "transformer.wte.weight";
   const std::string with_zero("model.safetensors\0.txt", 22);  // the system reads up to the zero
   for (const std::string& name : std::vector<std::string>{
            "../gpt2/model.safetensors", "/etc/passwd", "..", ".", "", "a\\b", with_zero})
-    refused([&](Json& map) { map[kTensor] = name; }, "is not the name of a file in this folder");
-  refused([&](Json& map) { map[kTensor] = 1; }, "expected the name of a file");
-  refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, "No such file", ErrorCode::kIo);
-  refused([&](Json& map) { map[kTensor] = "model-00002-of-00002.safetensors"; },
-          "has the tensor 'transformer.wte.weight', which the index does not list");
-  refused([&](Json& map) { map["more"] = "model-00002-of-00002.safetensors"; },
-          "has no tensor 'more'");
-  refused([&](Json& map) { map.erase(kTensor); }, "which the index does not list");
-  refused([](Json& map) { map = 3; }, "weight_map: expected an object");
+    refused([&](Json& map) { map[kTensor] = name; });
+  refused([&](Json& map) { map[kTensor] = 1; });
+  refused([&](Json& map) { map[kTensor] = "a.safetensors"; }, ErrorCode::kIo);
+  refused([&](Json& map) { map[kTensor] = "model-00002-of-00002.safetensors"; });
+  refused([&](Json& map) { map["more"] = "model-00002-of-00002.safetensors"; });
+  refused([&](Json& map) { map.erase(kTensor); });
+  refused([](Json& map) { map = 3; });
   // Beside the two that are there.
   const auto add = [](int files) {
     return [files](Json& map) {
       for (int i = 0; i < files; ++i) map[std::to_string(i)] = "file" + std::to_string(i);
     };
   };
-  refused(add(1022), "No such file", ErrorCode::kIo);
-  refused(add(1023), "weight_map: more than 1024 files are named", ErrorCode::kUnsupported);
+  refused(add(1022), ErrorCode::kIo);
+  refused(add(1023), ErrorCode::kUnsupported);
 }
 
 // As transformers does.
@@ -403,12 +394,12 @@ TEST(HuggingFace, RefusesFoldersThatAreNone) {
   const testing::TemporaryFolder folder;
   EXPECT_FALSE(is_huggingface(folder.path()));
   EXPECT_TRUE(is_huggingface(kFixtures / "gpt2"));
-  expect_error(ErrorCode::kIo, "config.json", [&] { load_huggingface(folder.path()); });
+  expect_refused(ErrorCode::kIo, [&] { load_huggingface(folder.path()); });
   fs::copy(kFixtures / "gpt2/config.json", folder.path());
-  expect_error(ErrorCode::kIo, "model.safetensors", [&] { load_huggingface(folder.path()); });
+  expect_refused(ErrorCode::kIo, [&] { load_huggingface(folder.path()); });
   for (const char* text : {"", "[]", "{", "{\"n_embd\":1,\"n_embd\":1}"}) {
     testing::write(folder / "config.json", bytes_of(text));
-    expect_error(ErrorCode::kFormat, "config.json': ", [&] { load_huggingface(folder.path()); });
+    expect_refused(ErrorCode::kFormat, [&] { load_huggingface(folder.path()); });
     EXPECT_FALSE(is_huggingface(folder.path())) << text;
   }
   testing::write(folder / "config.json", bytes_of("{\"n_embd\":1}"));
@@ -429,7 +420,7 @@ TEST(HuggingFace, WritesNoWeightsOf8Bits) {
   const nn::Gpt net{.vocabulary = 11, .context = 6, .layers = 1, .width = 8, .heads = 2};
   const Quantized q = quantize(net.function(), net.init(Key(3)), {.to = Dtype::kI8});
   const testing::TemporaryFolder folder;
-  expect_error(ErrorCode::kInvalidArgument, "' is i8[", [&] {
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
     save_huggingface(folder / "m", {q.function, q.params, net.config()});
   });
   EXPECT_FALSE(fs::exists(folder / "m"));
@@ -440,54 +431,38 @@ TEST(HuggingFace, WritesNoConfigWithoutTheWeights) {
   const testing::TemporaryFolder folder;
   fs::create_directory(folder / "model.safetensors");
   const Model model = load_huggingface(kFixtures / "gpt2");
-  expect_error(ErrorCode::kIo, "/model.safetensors': is a directory",
-               [&] { save_huggingface(folder.path(), model); });
+  expect_refused(ErrorCode::kIo, [&] { save_huggingface(folder.path(), model); });
   EXPECT_EQ(folder.names(), std::vector<std::string>{"model.safetensors"});
 }
 
 TEST(HuggingFace, WritesNoOtherModels) {
   const testing::TemporaryFolder folder;
-  const auto refused = [&](nn::Gpt net, ErrorCode code, std::string_view why) {
+  const auto refused = [&](nn::Gpt net) {
     net.vocabulary = 11;
     const Model model{net.function(), net.init(Key(3)), net.config()};
-    expect_error(code, why, [&] { save_huggingface(folder / "m", model); });
+    expect_refused(ErrorCode::kUnsupported, [&] { save_huggingface(folder / "m", model); });
     EXPECT_FALSE(fs::exists(folder / "m"));
   };
-  nn::Gpt net{.positions = nn::GptPositions::kRotary};
-  refused(net, ErrorCode::kUnsupported, "rotary positions: not supported by a GPT-2");
-  net = nn::Gpt{.norm = nn::GptNorm::kRms};
-  refused(net, ErrorCode::kUnsupported, "the feed-forward gelu: not supported by a Llama");
-  net = nn::Gpt{.kv_heads = 2};
-  refused(net, ErrorCode::kUnsupported,
-          "2 key/value heads for 4 query heads: not supported by a GPT-2");
-  net = nn::Gpt{.feed_forward = nn::GptFeedForward::kSwiglu};
-  refused(net, ErrorCode::kUnsupported, "the feed-forward swiglu: not supported by a GPT-2");
-  net = nn::llama_shaped();
+  for (const nn::Gpt& net :
+       {nn::Gpt{.positions = nn::GptPositions::kRotary}, nn::Gpt{.norm = nn::GptNorm::kRms},
+        nn::Gpt{.kv_heads = 2}, nn::Gpt{.feed_forward = nn::GptFeedForward::kSwiglu}})
+    refused(net);
+  nn::Gpt net = nn::llama_shaped();
   net.positions = nn::GptPositions::kLearned;
-  refused(net, ErrorCode::kUnsupported, "learned positions: not supported by a Llama");
+  refused(net);
 
   const nn::Mlp mlp{{3, 2}};
   Model other{mlp.function(), mlp.init(Key(3)), mlp.config()};
-  const auto refuses = [&](std::string_view why) {
-    try {
-      save_huggingface(folder / "m", other);
-      ADD_FAILURE() << "no error";
-    } catch (const Error& error) {
-      EXPECT_NE(std::string_view(error.what()).find(why), std::string_view::npos) << error.what();
-    }
-  };
-  refuses(
-      "expected a transformer (gpt) to write as a Hugging Face folder, got the architecture 'mlp'");
-  for (const char* config : {"", "{\"model\":1}", "{\"model\":\"gpt\",\"width\":-1}"}) {
+  for (const std::string& config : {other.config, std::string(), std::string(R"({"model":1})"),
+                                    std::string(R"({"model":"gpt","width":-1})")}) {
     other.config = config;
-    refuses("expected a transformer (gpt) to write as a Hugging Face folder, got ");
+    EXPECT_THROW(save_huggingface(folder / "m", other), Error) << config;
   }
   EXPECT_FALSE(fs::exists(folder / "m"));
 
   testing::write(folder / "file", {});
   const Model model = load_huggingface(kFixtures / "gpt2");
-  expect_error(ErrorCode::kIo, "/file/m': Not a directory",
-               [&] { save_huggingface(folder / "file/m", model); });
+  expect_refused(ErrorCode::kIo, [&] { save_huggingface(folder / "file/m", model); });
 }
 
 }  // namespace

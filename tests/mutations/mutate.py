@@ -91,7 +91,8 @@ def change_of(entry: dict[str, str]) -> Change:
 
 def read_list() -> dict[Change, str]:
     """The changes, each with its description."""
-    entries = tomllib.loads((HERE / "mutations.toml").read_text())["mutation"]
+    files = tomllib.loads((HERE / "mutations.toml").read_text())
+    entries = [{"file": file, **entry} for file, of_file in files.items() for entry in of_file]
     if len(entries) > LONGEST_LIST:
         raise Failed(f"expected {LONGEST_LIST} entries of the list at most, got {len(entries)}: a drawing finds gaps, not the list")
     return {change_of(e): f"{e['file']}: {short(e['from'])}  ->  {short(e['to']) or 'nothing'}  ({e['why']})" for e in entries}

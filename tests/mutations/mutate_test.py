@@ -59,7 +59,7 @@ class Project(unittest.TestCase):
                 mutate.check_list({self.change(before, after): ""})
 
     def test_the_list_does_not_grow(self):
-        entry = '[[mutation]]\nfile = "limpid/a.cc"\nfrom = "write(a);"\nto = "write(b);"\nwhy = "so"\n'
+        entry = '[["limpid/a.cc"]]\nfrom = "write(a);"\nto = "write(b);"\nwhy = "so"\n'
         (self.root / "mutations.toml").write_text(entry * mutate.LONGEST_LIST)
         self.assertEqual(len(mutate.read_list()), 1)
         (self.root / "mutations.toml").write_text(entry * (mutate.LONGEST_LIST + 1))

@@ -7,6 +7,7 @@
 #include "limpid/core/key.h"
 #include "limpid/inspect/op_example.h"
 #include "tests/onnx/models.h"
+#include "tests/refusals.h"
 
 namespace limpid::testing {
 namespace {
@@ -28,24 +29,19 @@ class ModelFile {
 
 Model loaded(const ::onnx::ModelProto& model) { return load_onnx_model(ModelFile(model).path()); }
 
-// A node of x f32[batch, 4, 6] and a weight w f32[6, 6], without its attributes.
-::onnx::ModelProto of_batch(const std::string& op, const std::vector<std::string>& inputs,
-                            ::onnx::NodeProto*& node) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"batch", "4", "6"});
-  auto& w = add_initializer(graph, "w", kFloat, {6, 6});
+// A call with x f32[batch, 4, 6] and a weight w f32[6, 6], after other nodes.
+::onnx::ModelProto of_batch(const std::string& call, const std::string& values = "<float q = {0}>",
+                            const std::string& before = "") {
+  ::onnx::ModelProto model =
+      model_of("(float[batch, 4, 6] x) => (y) " + values + " { " + before + "y = " + call + " }");
+  auto& w = add_initializer(*model.mutable_graph(), "w", kFloat, {6, 6});
   for (int i = 0; i < 36; ++i) w.add_float_data(static_cast<float>(i % 7) - 3);
-  node = &add_node(graph, op, inputs, {"y"});
-  add_output(graph, "y");
   return model;
 }
 
 TEST(ExampleModel, OfAProvedBatchHasNoneOfIt) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto softmax = of_batch("Softmax", {"x"}, node);
-  set_integer(*node, "axis", 1);
-  for (const ::onnx::ModelProto& proto : {softmax, of_batch("MatMul", {"x", "w"}, node)}) {
+  for (const ::onnx::ModelProto& proto :
+       {of_batch("Softmax <axis = 1> (x)"), of_batch("MatMul(x, w)")}) {
     const Model model = loaded(proto);
     EXPECT_EQ(model.note, "");
     EXPECT_EQ(to_string(data_input(model).type), "f32[4, 6]");
@@ -60,102 +56,58 @@ TEST(ExampleModel, OfAProvedBatchHasNoneOfIt) {
 
 // A size for a dimension that the model does not have would be used by nobody.
 TEST(ExampleModel, KnowsTheDimensionsItIsGiven) {
-  ::onnx::NodeProto* node = nullptr;
-  const ModelFile file(of_batch("Relu", {"x"}, node));
+  const ModelFile file(of_batch("Relu(x)"));
   EXPECT_EQ(to_string(data_input(load_onnx_model(file.path(), {{"batch", 2}})).type),
             "f32[2, 4, 6]");
   const Tensor x = random_tensor({Dtype::kF32, {2, 4, 6}}, Key(1));
   for (const std::string name : {"n", "x.1"}) {
     const std::map<std::string, std::int64_t> sizes{{"batch", 2}, {name, 4}};
-    const std::string error =
-        "there is no dynamic dimension '" + name + "', expected one of: 'batch'";
-    expect_error(ErrorCode::kInvalidArgument, error, [&] { load_onnx_model(file.path(), sizes); });
-    expect_error(ErrorCode::kInvalidArgument, error, [&] {
+    expect_refused(ErrorCode::kInvalidArgument, [&] { load_onnx_model(file.path(), sizes); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] {
       load_onnx_model_for(file.path(), {{"x", x}}, sizes);
     });
   }
 }
 
 TEST(ExampleModel, NamesAllOperatorsThatAreMissing) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto model = of_batch("Wobble", {"x"}, node);
-  add_node(*model.mutable_graph(), "Convolve", {"y"}, {"z"});
-  const ModelFile file(model);
-  const std::string error = "operators that Limpid does not have: Convolve ('z'), Wobble ('y')";
-  expect_error(ErrorCode::kUnsupported, error, [&] { load_onnx_model(file.path()); });
+  const ModelFile file(of_batch("Wobble(x)", "<float q = {0}>", "z = Convolve(x) "));
+  expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model(file.path()); });
   const Tensor x = Tensor::zeros({Dtype::kF32, {2, 4, 6}});
-  expect_error(ErrorCode::kUnsupported, error, [&] {
-    load_onnx_model_for(file.path(), {{"x", x}});
-  });
+  expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model_for(file.path(), {{"x", x}}); });
 }
 
 TEST(ExampleModel, OfABatchThatIsNotProvedRunsOnOneExample) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto softmax = of_batch("Softmax", {"x"}, node);
-  set_integer(*node, "axis", 0);
-  ::onnx::ModelProto sums = of_batch("CumSum", {"x", "axis"}, node);
-  add_integer(*sums.mutable_graph(), "axis", 0);
-  for (const auto& [proto, op] :
-       {std::pair(softmax, "softmax"), std::pair(sums, "cumulative_sum")}) {
+  for (const ::onnx::ModelProto& proto :
+       {of_batch("Softmax <axis = 0> (x)"), of_batch("CumSum(x, axis)", "<int64 axis = {0}>"),
+        // x scaled by the batch size: no example affects another, but each size is another function
+        of_batch("Mul(x, size)", "<int64[1] zero = {0}>",
+                 "shape = Shape(x) count = Gather(shape, zero) size = Cast <to = 1> (count) ")}) {
     const Model model = loaded(proto);
-    EXPECT_EQ(model.note, std::string("the model runs on a batch of 1: ") + op +
-                              " may mix the examples of a batch");
+    expect_message(model.note);
     EXPECT_EQ(to_string(data_input(model).type), "f32[4, 6]");
   }
 }
 
-// x scaled by the batch size: no example affects another, but each batch size is another function.
-TEST(ExampleModel, OfTheSizeOfTheBatchIsNotProved) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto model = of_batch("Mul", {"x", "size"}, node);
-  auto& graph = *model.mutable_graph();
-  add_integers(graph, "zero", {0});
-  const ::onnx::NodeProto last = graph.node(0);
-  graph.clear_node();
-  add_node(graph, "Shape", {"x"}, {"shape"});
-  add_node(graph, "Gather", {"shape", "zero"}, {"count"});
-  set_integer(add_node(graph, "Cast", {"count"}, {"size"}), "to", kFloat);
-  *graph.add_node() = last;
-  EXPECT_EQ(loaded(model).note,
-            "the model runs on a batch of 1: its function depends on the batch size");
-}
-
 // A shape written for batch size 1 fits no other.
 TEST(ExampleModel, OfAShapeForOneExampleRunsOnOne) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto model = of_batch("Reshape", {"x", "shape"}, node);
-  add_integers(*model.mutable_graph(), "shape", {1, 24});
-  const Model read = loaded(model);
-  EXPECT_EQ(read.note.substr(0, 32), "the model runs on a batch of 1: ");
+  const Model read = loaded(of_batch("Reshape(x, shape)", "<int64[2] shape = {1, 24}>"));
+  EXPECT_NE(read.note, "");
   EXPECT_EQ(to_string(read.function.type(read.function.outputs()[0].value)), "f32[24]");
 }
 
 // Without names, the batch is the leading dimension of each input, and no other.
 TEST(ExampleModel, OfDimensionsWithoutNamesLeadsWithItsBatch) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"", "3"});
-  add_input(graph, "y", kFloat, {"", ""});
-  add_node(graph, "Add", {"x", "y"}, {"z"});
-  add_output(graph, "z");
-  const ModelFile file(model);
+  const ModelFile file(model_of("(float[?, 3] x, float[?, ?] y) => (z) { z = Add(x, y) }"));
   const Model read = load_onnx_model(file.path(), {{"y.1", 3}});
   EXPECT_EQ(read.note, "");
   EXPECT_EQ(to_string(data_inputs(read)[0].type), "f32[3]");
   EXPECT_EQ(to_string(data_inputs(read)[1].type), "f32[3]");
-  expect_error(ErrorCode::kNotFound, "'y.1' (axis 1 of input 'y')",
-               [&] { load_onnx_model(file.path()); });
+  expect_refused(ErrorCode::kNotFound, [&] { load_onnx_model(file.path()); });
 }
 
 // A dimension whose size the file gives is no batch, though it has no name either.
 TEST(ExampleModel, OfDimensionsWithoutNamesKeepsTheFixedOnes) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"", "3"});
-  add_input(graph, "y", kFloat, {"3", "2"});
-  add_node(graph, "MatMul", {"x", "y"}, {"z"});
-  add_output(graph, "z");
-  const Model read = loaded(model);
+  const Model read = loaded(model_of("(float[?, 3] x, float[3, 2] y) => (z) { z = MatMul(x, y) }"));
   EXPECT_EQ(read.note, "");
   EXPECT_EQ(to_string(read.function.inputs()[0].type), "f32[3]");
   EXPECT_EQ(to_string(read.function.inputs()[1].type), "f32[3, 2]");
@@ -163,116 +115,71 @@ TEST(ExampleModel, OfDimensionsWithoutNamesKeepsTheFixedOnes) {
 
 // The batch of 1 that a file fixes is left out where every output has it, too.
 TEST(ExampleModel, OfABatchOfOneMayHaveOutputsWithoutIt) {
-  for (const auto& [keeps, type] : {std::pair(1, "f32[3]"), std::pair(0, "f32[1, 3]")}) {
-    ::onnx::ModelProto model = empty_model();
-    auto& graph = *model.mutable_graph();
-    add_input(graph, "x", kFloat, {"1", "3"});
-    add_integers(graph, "axes", {1});
-    add_integers(graph, "all", {0, 1});
-    set_integer(add_node(graph, "ReduceSum", {"x", keeps ? "axes" : "all"}, {"y"}), "keepdims",
-                keeps);
-    add_output(graph, "y");
-    EXPECT_EQ(to_string(data_input(loaded(model)).type), type);
-  }
+  for (const auto& [sum, type] : {std::pair("<keepdims = 1> (x, axes)", "f32[3]"),
+                                  std::pair("<keepdims = 0> (x, all)", "f32[1, 3]")})
+    EXPECT_EQ(
+        to_string(
+            data_input(loaded(model_of(std::string("(float[1, 3] x) => (y) <int64[1] axes = {1}, "
+                                                   "int64[2] all = {0, 1}> { y = ReduceSum ") +
+                                       sum + " }")))
+                .type),
+        type);
 }
 
 TEST(ExampleModel, OfAGraphWithoutInputsIsNone) {
-  const auto refused = [](const ::onnx::ModelProto& model) {
-    expect_error(ErrorCode::kFormat, "expected an input of the function without a tensor",
-                 [&] { loaded(model); });
-  };
-  ::onnx::ModelProto model = empty_model();
-  refused(model);
-  auto& value = *add_node(*model.mutable_graph(), "Constant", {}, {"y"}).add_attribute();
-  value.set_name("value_floats");
-  value.set_type(::onnx::AttributeProto::FLOATS);
-  value.add_floats(3);
-  add_output(*model.mutable_graph(), "y");
-  refused(model);
+  for (const char* const text :
+       {"() => () {}", "() => (y) { y = Constant <value_floats = [3.0]> () }"})
+    expect_refused(ErrorCode::kFormat, [&] { loaded(model_of(text)); });
 }
 
 // A model gives the same numbers for the same inputs, in a batch of any size.
 TEST(ExampleModel, OfRandomNumbersIsNone) {
-  ::onnx::NodeProto* node = nullptr;
-  ::onnx::ModelProto model = of_batch("RandomUniformLike", {"x"}, node);
-  const ModelFile file(model);
-  expect_error(ErrorCode::kUnsupported, "it draws random numbers",
-               [&] { load_onnx_model(file.path()); });
+  const ModelFile file(of_batch("RandomUniformLike(x)"));
+  expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model(file.path()); });
   const Tensor x = Tensor::zeros({Dtype::kF32, {2, 4, 6}});
-  expect_error(ErrorCode::kUnsupported, "it draws random numbers", [&] {
-    load_onnx_model_for(file.path(), {{"x", x}});
-  });
+  expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model_for(file.path(), {{"x", x}}); });
 }
 
 // ---- several inputs
 
+// A weight of random numbers.
+void add_weight(::onnx::ModelProto& model, const std::string& name,
+                const std::vector<std::int64_t>& dims, std::uint64_t key, double size) {
+  auto& tensor = add_initializer(*model.mutable_graph(), name, kFloat, dims);
+  const Tensor values = random_tensor({Dtype::kF32, Shape(dims)}, Key(key), -size, size);
+  for (const float v : values.values<float>()) tensor.add_float_data(v);
+}
+
 // An encoder as BERT's: token, position and segment embeddings, a layer of attention with a mask
 // of padding, and a feed-forward network with residual connections and norms.
 ::onnx::ModelProto bert(std::int64_t width, std::int64_t vocabulary, std::int64_t length) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
+  ::onnx::ModelProto model = model_of(R"(
+    (int64[batch, sequence] input_ids, int64[batch, sequence] attention_mask,
+     int64[batch, sequence] token_type_ids) => (hidden, pooled)
+    <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, float scale = {0.25},
+     float unit = {1}, float least = {-10000}> {
+      e0 = Gather(tokens, input_ids)
+      e1 = Gather(segments, token_type_ids)
+      shape = Shape(input_ids)  count = Slice(shape, one, two)
+      e2 = Slice(positions, zero, count)
+      e3 = Add(e0, e1)  e4 = Add(e3, e2)  x = LayerNormalization(e4, gamma, beta)
+      m0 = Cast <to = 1> (attention_mask)  m1 = Sub(unit, m0)  m2 = Mul(m1, least)
+      mask = Unsqueeze(m2, one)
+      qx = MatMul(x, q)  kx = MatMul(x, k)  vx = MatMul(x, v)
+      kt = Transpose <perm = [0, 2, 1]> (kx)
+      s0 = MatMul(qx, kt)  s1 = Mul(s0, scale)  s2 = Add(s1, mask)  p = Softmax <axis = -1> (s2)
+      a0 = MatMul(p, vx)  a1 = MatMul(a0, o)  a2 = Add(x, a1)
+      a3 = LayerNormalization(a2, gamma, beta)
+      f0 = MatMul(a3, up)  f1 = Relu(f0)  f2 = MatMul(f1, down)  hidden = Add(a3, f2)
+      c0 = Gather <axis = 1> (hidden, zero)  pooled = Squeeze(c0, one)
+    })");
   std::uint64_t key = 0;
-  const auto weight = [&](const std::string& name, const std::vector<std::int64_t>& dims) {
-    auto& tensor = add_initializer(graph, name, kFloat, dims);
-    const Tensor values = random_tensor({Dtype::kF32, Shape(dims)}, Key(++key), -0.5, 0.5);
-    for (const float v : values.values<float>()) tensor.add_float_data(v);
-  };
-  for (const char* name : {"input_ids", "attention_mask", "token_type_ids"})
-    add_input(graph, name, kInt64, {"batch", "sequence"});
-  weight("tokens", {vocabulary, width});
-  weight("positions", {length, width});
-  weight("segments", {2, width});
-  for (const char* name : {"q", "k", "v", "o", "up", "down"}) weight(name, {width, width});
-  weight("gamma", {width});
-  weight("beta", {width});
-  add_integers(graph, "zero", {0});
-  add_integers(graph, "one", {1});
-  add_integers(graph, "two", {2});
-  add_integers(graph, "middle", {1, 2});
-  add_initializer(graph, "scale", kFloat, {}).add_float_data(0.25f);
-  add_initializer(graph, "unit", kFloat, {}).add_float_data(1);
-  add_initializer(graph, "least", kFloat, {}).add_float_data(-10000);
-  // Embeddings; the positions are the first rows of a table, as many as there are tokens.
-  add_node(graph, "Gather", {"tokens", "input_ids"}, {"e0"});
-  add_node(graph, "Gather", {"segments", "token_type_ids"}, {"e1"});
-  add_node(graph, "Shape", {"input_ids"}, {"shape"});
-  add_node(graph, "Slice", {"shape", "one", "two"}, {"count"});
-  add_node(graph, "Slice", {"positions", "zero", "count"}, {"e2"});
-  add_node(graph, "Add", {"e0", "e1"}, {"e3"});
-  add_node(graph, "Add", {"e3", "e2"}, {"e4"});
-  add_node(graph, "LayerNormalization", {"e4", "gamma", "beta"}, {"x"});
-  // (1 - mask) * -10000, added to the scores of each key.
-  set_integer(add_node(graph, "Cast", {"attention_mask"}, {"m0"}), "to", kFloat);
-  add_node(graph, "Sub", {"unit", "m0"}, {"m1"});
-  add_node(graph, "Mul", {"m1", "least"}, {"m2"});
-  add_node(graph, "Unsqueeze", {"m2", "one"}, {"mask"});
-  for (const char* name : {"q", "k", "v"})
-    add_node(graph, "MatMul", {"x", name}, {std::string(name) + "x"});
-  auto& turned = add_attribute(add_node(graph, "Transpose", {"kx"}, {"kt"}), "perm",
-                               ::onnx::AttributeProto::INTS);
-  for (const int d : {0, 2, 1}) turned.add_ints(d);
-  add_node(graph, "MatMul", {"qx", "kt"}, {"s0"});
-  add_node(graph, "Mul", {"s0", "scale"}, {"s1"});
-  add_node(graph, "Add", {"s1", "mask"}, {"s2"});
-  set_integer(add_node(graph, "Softmax", {"s2"}, {"p"}), "axis", -1);
-  add_node(graph, "MatMul", {"p", "vx"}, {"a0"});
-  add_node(graph, "MatMul", {"a0", "o"}, {"a1"});
-  add_node(graph, "Add", {"x", "a1"}, {"a2"});
-  add_node(graph, "LayerNormalization", {"a2", "gamma", "beta"}, {"a3"});
-  add_node(graph, "MatMul", {"a3", "up"}, {"f0"});
-  add_node(graph, "Relu", {"f0"}, {"f1"});
-  add_node(graph, "MatMul", {"f1", "down"}, {"f2"});
-  add_node(graph, "Add", {"a3", "f2"}, {"hidden"});
-  add_node(graph, "Gather", {"hidden", "zero"}, {"c0"}).add_attribute()->CopyFrom([] {
-    ::onnx::AttributeProto axis;
-    axis.set_name("axis");
-    axis.set_type(::onnx::AttributeProto::INT);
-    axis.set_i(1);
-    return axis;
-  }());
-  add_node(graph, "Squeeze", {"c0", "one"}, {"pooled"});
-  add_output(graph, "hidden");
-  add_output(graph, "pooled");
+  add_weight(model, "tokens", {vocabulary, width}, ++key, 0.5);
+  add_weight(model, "positions", {length, width}, ++key, 0.5);
+  add_weight(model, "segments", {2, width}, ++key, 0.5);
+  for (const char* name : {"q", "k", "v", "o", "up", "down"})
+    add_weight(model, name, {width, width}, ++key, 0.5);
+  for (const char* name : {"gamma", "beta"}) add_weight(model, name, {width}, ++key, 0.5);
   return model;
 }
 
@@ -312,59 +219,28 @@ TEST(SeveralInputs, OfBertRunInTheShapesOfTheFile) {
   EXPECT_TRUE(interpret(together.function, arguments)[0].same_bits(all[0]));
 }
 
-// A voice detector that carries its state: x f32[batch, 8], h and c f32[1, batch, 4], sr i64[],
-// which chooses between two filters of different lengths.
+// A voice detector that carries its state, and chooses between two filters of different lengths.
 ::onnx::ModelProto detector() {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"batch", "8"});
-  add_input(graph, "h", kFloat, {"1", "batch", "4"});
-  add_input(graph, "c", kFloat, {"1", "batch", "4"});
-  add_input(graph, "sr", kInt64, {});
+  ::onnx::ModelProto model = model_of(R"(
+    (float[batch, 8] x, float[1, batch, 4] h, float[1, batch, 4] c, int64 sr) => (output, hn, cn)
+    <int64 rate = {16000}, int64[1] zero = {0}, int64[1] four = {4}, int64[1] one = {1}> {
+      is16 = Equal(sr, rate)
+      frames = If (is16) <then_branch = a () => (all) { all = Identity(x) },
+                          else_branch = b () => (half) { half = Slice(x, zero, four, one) }>
+      filter = If (is16) <then_branch = d () => (f) { f = Identity(filter16) },
+                          else_branch = e () => (f) { f = Identity(filter8) }>
+      features = MatMul(frames, filter)
+      h0 = Squeeze(h, zero)  c0 = Squeeze(c, zero)
+      hr = MatMul(h0, recurrent)  gates = Add(features, hr)  gate = Sigmoid(gates)
+      kept = Mul(gate, c0)  new = Tanh(gates)  c1 = Add(kept, new)  h1 = Tanh(c1)
+      logit = MatMul(h1, head)  output = Sigmoid(logit)
+      hn = Unsqueeze(h1, zero)  cn = Unsqueeze(c1, zero)
+    })");
   std::uint64_t key = 10;
-  const auto weight = [&](const std::string& name, const std::vector<std::int64_t>& dims) {
-    auto& tensor = add_initializer(graph, name, kFloat, dims);
-    const Tensor values = random_tensor({Dtype::kF32, Shape(dims)}, Key(++key), -1, 1);
-    for (const float v : values.values<float>()) tensor.add_float_data(v);
-  };
-  weight("filter16", {8, 4});
-  weight("filter8", {4, 4});
-  weight("recurrent", {4, 4});
-  weight("head", {4, 1});
-  add_integer(graph, "rate", 16000);
-  for (const auto& [name, value] :
-       {std::pair("zero", 0), std::pair("four", 4), std::pair("one", 1)})
-    add_integers(graph, name, {value});
-  add_node(graph, "Equal", {"sr", "rate"}, {"is16"});
-  auto& node = add_node(graph, "If", {"is16"}, {"frames"}, "rate");
-  auto& fast = set_graph(node, "then_branch");
-  add_node(fast, "Identity", {"x"}, {"all"});
-  add_output(fast, "all");
-  auto& slow = set_graph(node, "else_branch");
-  add_node(slow, "Slice", {"x", "zero", "four", "one"}, {"half"});
-  add_output(slow, "half");
-  auto& second = add_node(graph, "If", {"is16"}, {"filter"}, "filters");
-  for (const auto& [branch, name] :
-       {std::pair("then_branch", "filter16"), std::pair("else_branch", "filter8")}) {
-    auto& inner = set_graph(second, branch);
-    add_node(inner, "Identity", {name}, {"f"});
-    add_output(inner, "f");
-  }
-  add_node(graph, "MatMul", {"frames", "filter"}, {"features"});
-  add_node(graph, "Squeeze", {"h", "zero"}, {"h0"});
-  add_node(graph, "Squeeze", {"c", "zero"}, {"c0"});
-  add_node(graph, "MatMul", {"h0", "recurrent"}, {"hr"});
-  add_node(graph, "Add", {"features", "hr"}, {"gates"});
-  add_node(graph, "Sigmoid", {"gates"}, {"gate"});
-  add_node(graph, "Mul", {"gate", "c0"}, {"kept"});
-  add_node(graph, "Tanh", {"gates"}, {"new"});
-  add_node(graph, "Add", {"kept", "new"}, {"c1"});
-  add_node(graph, "Tanh", {"c1"}, {"h1"});
-  add_node(graph, "MatMul", {"h1", "head"}, {"logit"});
-  add_node(graph, "Sigmoid", {"logit"}, {"output"});
-  add_node(graph, "Unsqueeze", {"h1", "zero"}, {"hn"});
-  add_node(graph, "Unsqueeze", {"c1", "zero"}, {"cn"});
-  for (const char* name : {"output", "hn", "cn"}) add_output(graph, name);
+  add_weight(model, "filter16", {8, 4}, ++key, 1);
+  add_weight(model, "filter8", {4, 4}, ++key, 1);
+  add_weight(model, "recurrent", {4, 4}, ++key, 1);
+  add_weight(model, "head", {4, 1}, ++key, 1);
   return model;
 }
 
@@ -390,9 +266,7 @@ TEST(SeveralInputs, ChooseABranchByTheirValues) {
   EXPECT_EQ(to_string(fast[1].type()), "f32[1, 2, 4]");
   EXPECT_FALSE(fast[0].same_bits(slow[0]));
   // Without a value the branches have two shapes, and the error says which.
-  expect_error(ErrorCode::kUnsupported,
-               "If 'rate': output 0 is f32[1, 8] in then_branch and f32[1, 4] in else_branch",
-               [&] { load_onnx_model(file.path()); });
+  expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model(file.path()); });
 }
 
 // The examples are the state's middle dimension.
@@ -419,41 +293,26 @@ TEST(SeveralInputs, HaveTheBatchWhereItsNameIs) {
 TEST(SeveralInputs, NameWhatIsMissingOrDoesNotFit) {
   const ModelFile file(detector());
   Params inputs = detector_inputs(2, 16000);
-  const auto expect = [&](ErrorCode code, const std::string& part, const Params& given) {
-    expect_error(code, part, [&] { load_onnx_model_for(file.path(), given); });
+  const auto expect = [&](ErrorCode code, const Params& given) {
+    expect_refused(code, [&] { load_onnx_model_for(file.path(), given); });
   };
-  expect(ErrorCode::kInvalidArgument,
-         "it takes 'x' f32[batch, 8], 'h' f32[1, batch, 4], 'c' f32[1, batch, 4], 'sr' i64[]; "
-         "missing: 'h', 'c', 'sr'; unknown: 'state'",
-         {{"x", inputs.at("x")}, {"state", inputs.at("h")}});
+  expect(ErrorCode::kInvalidArgument, {{"x", inputs.at("x")}, {"state", inputs.at("h")}});
   inputs.set("h", Tensor::zeros({Dtype::kF32, {1, 3, 4}}));
-  expect(ErrorCode::kShape, "dimension 'batch' is 2, but input 'h' is f32[1, 3, 4]", inputs);
+  expect(ErrorCode::kShape, inputs);
   inputs.set("h", Tensor::zeros({Dtype::kF64, {1, 2, 4}}));
-  expect(ErrorCode::kDtype, "input 'h': expected f32, got f64[1, 2, 4]", inputs);
+  expect(ErrorCode::kDtype, inputs);
   inputs.set("h", Tensor::zeros({Dtype::kF32, {2, 4}}));
-  expect(ErrorCode::kShape, "input 'h': f32[2, 4] does not fit its declaration", inputs);
+  expect(ErrorCode::kShape, inputs);
 }
 
 // An input that is declared without a shape takes an example of any shape.
 TEST(SeveralInputs, MayHaveAnyRank) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  for (int i = 0; i < 10; ++i) {
-    const std::string name = "x" + std::to_string(i);
-    add_input(graph, name, kFloat, {});
-    graph.mutable_input(i)->mutable_type()->mutable_tensor_type()->clear_shape();
-  }
-  add_node(graph, "Add", {"x0", "x9"}, {"y"});
-  add_output(graph, "y");
-  const ModelFile file(model);
-  expect_error(ErrorCode::kNotFound, "all dimensions of input 'x0'",
-               [&] { load_onnx_model(file.path()); });
+  std::string declared = "float[] x0";
+  for (int i = 1; i < 10; ++i) declared += ", float[] x" + std::to_string(i);
+  const ModelFile file(model_of("(" + declared + ") => (y) { y = Add(x0, x9) }"));
+  expect_refused(ErrorCode::kNotFound, [&] { load_onnx_model(file.path()); });
   Params inputs;
-  expect_error(
-      ErrorCode::kInvalidArgument,
-      "'x6' of any rank, 'x7' of any rank, and 2 more; missing: 'x0', 'x1', 'x2', 'x3', 'x4', "
-      "'x5', 'x6', 'x7', and 2 more",
-      [&] { load_onnx_model_for(file.path(), inputs); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { load_onnx_model_for(file.path(), inputs); });
   for (int i = 0; i < 10; ++i)
     inputs.set("x" + std::to_string(i),
                Tensor::from<float>({2}, {static_cast<float>(i), static_cast<float>(2 * i)}));

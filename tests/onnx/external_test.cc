@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tests/onnx/models.h"
+#include "tests/refusals.h"
 
 namespace limpid::testing {
 namespace {
@@ -22,9 +23,8 @@ namespace fs = std::filesystem;
 // A model whose weight, f32 [2], lies elsewhere.
 ::onnx::ModelProto model_with(const std::string& location, const std::string& offset = "",
                               const std::string& length = "") {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  auto& w = add_initializer(graph, "w", kFloat, {2});
+  ::onnx::ModelProto model = model_of("() => (y) { y = Identity(w) }");
+  auto& w = add_initializer(*model.mutable_graph(), "w", kFloat, {2});
   w.set_data_location(::onnx::TensorProto::EXTERNAL);
   for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location},
                                    {"offset", offset},
@@ -34,8 +34,6 @@ namespace fs = std::filesystem;
     entry.set_key(key);
     entry.set_value(value);
   }
-  add_node(graph, "Identity", {"w"}, {"y"});
-  add_output(graph, "y");
   return model;
 }
 
@@ -52,10 +50,9 @@ class External : public ::testing::Test {
     write(folder_ / "inner/m.onnx", bytes_of_model(model));
     return onnx::load_onnx(folder_ / "inner/m.onnx");
   }
-  void refused(const ::onnx::ModelProto& model, ErrorCode code, std::string_view message,
-               int line = __builtin_LINE()) {
-    expect_error(
-        code, message, [&] { load(model); }, line);
+  void refused(const ::onnx::ModelProto& model, ErrorCode code, int line = __builtin_LINE()) {
+    expect_refused(
+        code, [&] { load(model); }, line);
   }
 
   TemporaryFolder folder_;
@@ -74,9 +71,7 @@ TEST_F(External, BytesThatComeInParts) {
   most_bytes = std::numeric_limits<std::size_t>::max();
   EXPECT_TRUE(w.same_bits(Tensor::from<float>({2}, {2, 3})));
 }
-#endif
 
-#ifdef __linux__
 TEST_F(External, FilesAreClosed) {
   const auto open_files = [] {
     const fs::directory_iterator all("/proc/self/fd");
@@ -94,32 +89,29 @@ TEST_F(External, OnlyPlainNames) {
   for (const std::string& name :
        {std::string("../outside"), absolute, std::string(".."), std::string("."), std::string(),
         std::string("a/../weights"), std::string("..\\outside"), std::string("weights\0x", 9)})
-    refused(model_with(name), ErrorCode::kFormat,
-            "is not the name of a file in the model's folder");
+    refused(model_with(name), ErrorCode::kFormat);
 }
 
 TEST_F(External, NoLinksAndNoFolders) {
   fs::create_symlink(folder_ / "outside", folder_ / "inner/link");
-  refused(model_with("link"), ErrorCode::kIo, "is a link");
+  refused(model_with("link"), ErrorCode::kIo);
   fs::create_directory(folder_ / "inner/deep");
-  refused(model_with("deep"), ErrorCode::kIo, "is not a regular file");
+  refused(model_with("deep"), ErrorCode::kIo);
   // Nobody writes to it.
   ASSERT_EQ(::mkfifo((folder_ / "inner/pipe").c_str(), 0600), 0);
-  refused(model_with("pipe"), ErrorCode::kIo, "is not a regular file");
-  refused(model_with("missing"), ErrorCode::kIo, "No such file");
+  refused(model_with("pipe"), ErrorCode::kIo);
+  refused(model_with("missing"), ErrorCode::kIo);
 }
 
 TEST_F(External, NothingOutsideOfTheFile) {
-  refused(model_with("weights", "12"), ErrorCode::kFormat,
-          "8 bytes at offset 12 are outside of its 16 bytes");
-  refused(model_with("weights", "17"), ErrorCode::kFormat, "are outside of its");
-  refused(model_with("weights", "18446744073709551615"), ErrorCode::kFormat, "are outside of its");
-  refused(model_with("weights", "8", "18446744073709551615"), ErrorCode::kFormat,
-          "are outside of its");
-  refused(model_with("weights", "0", "4"), ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
-  refused(model_with("weights", "0", "12"), ErrorCode::kFormat, "f32[2] has 12 bytes, expected 8");
+  refused(model_with("weights", "12"), ErrorCode::kFormat);
+  refused(model_with("weights", "17"), ErrorCode::kFormat);
+  refused(model_with("weights", "18446744073709551615"), ErrorCode::kFormat);
+  refused(model_with("weights", "8", "18446744073709551615"), ErrorCode::kFormat);
+  refused(model_with("weights", "0", "4"), ErrorCode::kFormat);
+  refused(model_with("weights", "0", "12"), ErrorCode::kFormat);
   for (const char* offset : {"-4", "4x", "0x4", " 4"})
-    refused(model_with("weights", offset), ErrorCode::kFormat, "is not a number of bytes");
+    refused(model_with("weights", offset), ErrorCode::kFormat);
 }
 
 // A file makes room for its bytes once, however many tensors name it.
@@ -135,12 +127,11 @@ TEST_F(External, OneFileIsCountedOnce) {
     more = graph.initializer(0);
     more.set_name(name);
   }
-  refused(model, ErrorCode::kUnsupported, "far more memory than the file has bytes");
+  refused(model, ErrorCode::kUnsupported);
 }
 
 TEST_F(External, NeverFromMemory) {
-  expect_error(ErrorCode::kUnsupported, "the model was not loaded from a file",
-               [&] { import(model_with("weights")); });
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model_with("weights")); });
 }
 
 }  // namespace

@@ -4,66 +4,42 @@
 #include "limpid/formats/onnx/example_model.h"
 #include "tests/guarded_memory.h"
 #include "tests/onnx/models.h"
+#include "tests/refusals.h"
 
 namespace limpid::testing {
 namespace {
 
 // One of everything: types, attributes, an inner graph, a function.
 ::onnx::ModelProto rich_model() {
-  ::onnx::ModelProto model = empty_model();
-  auto& own = *model.add_opset_import();
-  own.set_domain("own");
-  own.set_version(1);
-  ::onnx::FunctionProto& f = *model.add_functions();
-  f.set_name("F");
-  f.set_domain("own");
-  f.add_input("a");
-  f.add_output("b");
-  f.add_opset_import()->set_version(18);
-  add_node(f, "Tanh", {"a"}, {"b"});
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"2", "3"});
-  auto& w = add_initializer(graph, "w", kFloat, {3});
-  w.set_raw_data(std::string(12, '\1'));
-  add_integers(graph, "shape", {3, 2});
-  add_initializer(graph, "yes", kBool, {}).add_int32_data(1);
-  add_node(graph, "Mul", {"x", "w"}, {"a"});
-  add_node(graph, "F", {"a"}, {"b"}).set_domain("own");
-  add_node(graph, "Reshape", {"b", "shape"}, {"c"});
-  auto& node = add_node(graph, "If", {"yes"}, {"d"});
-  for (const char* branch : {"then_branch", "else_branch"}) {
-    auto& inner = set_graph(node, branch);
-    add_node(inner, "Neg", {"c"}, {"z"});
-    add_output(inner, "z");
-  }
-  auto& split = add_node(graph, "Split", {"d"}, {"y", "z"});
-  set_integer(split, "axis", 1);
-  set_integer(split, "num_outputs", 2);
-  add_output(graph, "y");
+  ::onnx::ModelProto model = model_of(
+      "(float[2, 3] x) => (y) <int64[2] shape = {3, 2}, bool yes = {1}> { a = Mul(x, w) b = "
+      "own.F(a) c = Reshape(b, shape) d = If (yes) <then_branch = t () => (z) { z = Neg(c) }, "
+      "else_branch = e () => (z) { z = Neg(c) }> y, z = Split <axis = 1, num_outputs = 2> (d) }" +
+      own_function("F (a) => (b) { b = Tanh(a) }"));
+  add_initializer(*model.mutable_graph(), "w", kFloat, {3}).set_raw_data(std::string(12, '\1'));
   return model;
 }
 
 TEST(Hostile, FieldsHaveNumbersOfTheFormat) {
-  const auto refused = [](std::initializer_list<int> values, std::string_view message) {
+  const auto refused = [](std::initializer_list<int> values) {
     // The next byte is on a protected page.
     std::vector<std::byte, AtGuardPage<std::byte>> bytes(values.size());
     std::transform(values.begin(), values.end(), bytes.begin(),
                    [](int value) { return static_cast<std::byte>(value); });
-    expect_error(ErrorCode::kFormat, std::string(message), [&] { onnx::parse_onnx(bytes); });
+    expect_refused(ErrorCode::kFormat, [&] { onnx::parse_onnx(bytes); });
   };
-  refused({0, 0}, "invalid field 0");
-  refused({0x88, 0x80, 0x80, 0x80, 0x10, 0}, "invalid field 536870913");
-  refused({0x0b}, "field 1 has the unknown wire type 3");
-  refused({0x0a, 2, 0}, "field 1 has 2 bytes, 1 are left");
-  refused({0x08, 0x80}, "it ends inside a number");
-  refused({0x0d, 0, 0, 0}, "it ends inside a number");
-  refused({0x09, 0, 0, 0, 0, 0, 0, 0}, "it ends inside a number");
-  refused({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0},
-          "a number has more than 10 bytes");
+  refused({0, 0});
+  refused({0x88, 0x80, 0x80, 0x80, 0x10, 0});
+  refused({0x0b});
+  refused({0x0a, 2, 0});
+  refused({0x08, 0x80});
+  refused({0x0d, 0, 0, 0});
+  refused({0x09, 0, 0, 0, 0, 0, 0, 0});
+  refused({0x08, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0});
   // A number where a message is expected, bytes for a number, an integer for a real.
-  refused({0x38, 0}, "field 7 has wire type 0, expected 2");
-  refused({0x42, 5, 0x15, 0, 0, 0, 0}, "field 2 has wire type 5, expected 0");
-  refused({0x3a, 9, 0x0a, 7, 0x2a, 5, 0xa0, 1, 1, 0x10, 0}, "field 2 has wire type 0, expected 5");
+  refused({0x38, 0});
+  refused({0x42, 5, 0x15, 0, 0, 0, 0});
+  refused({0x3a, 9, 0x0a, 7, 0x2a, 5, 0xa0, 1, 1, 0x10, 0});
 }
 
 TEST(Hostile, EveryTruncationIsAnErrorOrAModel) {
@@ -103,40 +79,38 @@ TEST(Hostile, ChangedBytesAreErrorsOrModels) {
 
 TEST(Hostile, ATensorIsExactlyAsLongAsItsShape) {
   const auto refused = [](const std::vector<std::int64_t>& dims, const std::string& raw,
-                          ErrorCode code, std::string_view message, int type = kFloat) {
+                          ErrorCode code, int type = kFloat) {
     ::onnx::ModelProto model = empty_model();
     add_initializer(*model.mutable_graph(), "w", type, dims).set_raw_data(raw);
-    expect_error(code, message, [&] { import(model); });
+    expect_refused(code, [&] { import(model); });
   };
   const std::string four(4, '\0');
-  refused({2}, four, ErrorCode::kFormat, "f32[2] has 4 bytes, expected 8");
-  refused({1}, four + four, ErrorCode::kFormat, "f32[1] has 8 bytes, expected 4");
-  refused({}, "", ErrorCode::kFormat, "has 0 bytes");
-  refused({-1}, four, ErrorCode::kShape, "dimension -1 is negative");
-  refused({std::int64_t{1} << 62, 4}, four, ErrorCode::kShape, "overflows");
-  refused({std::int64_t{1} << 40}, four, ErrorCode::kFormat, "f32[1099511627776] does not fit ");
-  refused({1, 1, 1, 1, 1, 1, 1, 1, 1}, four, ErrorCode::kUnsupported, "more than 8 dimensions");
-  refused({4}, "\1\2\1\1", ErrorCode::kFormat, "the element 2 is not a bool", kBool);
-  refused({1}, four, ErrorCode::kUnsupported, "elements of type uint32",
-          ::onnx::TensorProto::UINT32);
-  refused({1}, four, ErrorCode::kUnsupported, "elements of type 77", 77);
-  refused({1}, four, ErrorCode::kUnsupported, "elements of type string",
-          ::onnx::TensorProto::STRING);
+  refused({2}, four, ErrorCode::kFormat);
+  refused({1}, four + four, ErrorCode::kFormat);
+  refused({}, "", ErrorCode::kFormat);
+  refused({-1}, four, ErrorCode::kShape);
+  refused({std::int64_t{1} << 62, 4}, four, ErrorCode::kShape);
+  refused({std::int64_t{1} << 40}, four, ErrorCode::kFormat);
+  refused({1, 1, 1, 1, 1, 1, 1, 1, 1}, four, ErrorCode::kUnsupported);
+  refused({4}, "\1\2\1\1", ErrorCode::kFormat, kBool);
+  refused({1}, four, ErrorCode::kUnsupported, ::onnx::TensorProto::UINT32);
+  refused({1}, four, ErrorCode::kUnsupported, 77);
+  refused({1}, four, ErrorCode::kUnsupported, ::onnx::TensorProto::STRING);
 }
 
 TEST(Hostile, NarrowElementsAreInRange) {
   ::onnx::ModelProto model = empty_model();
   auto& tensor = add_initializer(*model.mutable_graph(), "w", ::onnx::TensorProto::UINT8, {1});
   tensor.add_int32_data(256);
-  expect_error(ErrorCode::kFormat, "the element 256 does not fit u8", [&] { import(model); });
+  expect_refused(ErrorCode::kFormat, [&] { import(model); });
   tensor.set_data_type(::onnx::TensorProto::FLOAT16);
   tensor.set_int32_data(0, 65'536);
-  expect_error(ErrorCode::kFormat, "65536 does not fit 16 bits", [&] { import(model); });
+  expect_refused(ErrorCode::kFormat, [&] { import(model); });
   tensor.set_int32_data(0, -1);
-  expect_error(ErrorCode::kFormat, "-1 does not fit 16 bits", [&] { import(model); });
+  expect_refused(ErrorCode::kFormat, [&] { import(model); });
   tensor.set_data_type(::onnx::TensorProto::INT8);
   tensor.set_int32_data(0, -129);
-  expect_error(ErrorCode::kFormat, "the element -129 does not fit i8", [&] { import(model); });
+  expect_refused(ErrorCode::kFormat, [&] { import(model); });
 }
 
 TEST(Hostile, APartOfATensorIsRefused) {
@@ -144,7 +118,7 @@ TEST(Hostile, APartOfATensorIsRefused) {
   auto& tensor = add_initializer(*model.mutable_graph(), "w", kFloat, {1});
   tensor.add_float_data(1);
   tensor.mutable_segment()->set_begin(1);
-  expect_error(ErrorCode::kUnsupported, "tensor 'w': a part of a tensor", [&] { import(model); });
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model); });
 }
 
 TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
@@ -152,14 +126,14 @@ TEST(Hostile, ATensorHasAsManyNumbersAsItsShape) {
     ::onnx::ModelProto model = empty_model();
     auto& tensor = add_initializer(*model.mutable_graph(), "w", kFloat, {2});
     for (int i = 0; i < count; ++i) tensor.add_float_data(1);
-    expect_error(ErrorCode::kFormat, "elements for f32[2]", [&] { import(model); });
+    expect_refused(ErrorCode::kFormat, [&] { import(model); });
   }
   constexpr int kFloatData = 4;
   ::onnx::ModelProto model = empty_model();
   add_initializer(*model.mutable_graph(), "w", kFloat, {1})
       .mutable_unknown_fields()
       ->AddLengthDelimited(kFloatData, "12345");
-  expect_error(ErrorCode::kFormat, "5 bytes are not a multiple of 4", [&] { import(model); });
+  expect_refused(ErrorCode::kFormat, [&] { import(model); });
 }
 
 TEST(Hostile, GraphsInGraphsEndSomewhere) {
@@ -167,8 +141,7 @@ TEST(Hostile, GraphsInGraphsEndSomewhere) {
   ::onnx::GraphProto* graph = model.mutable_graph();
   for (int i = 0; i < 60; ++i)
     graph = &set_graph(add_node(*graph, "If", {"c"}, {"y"}), "then_branch");
-  expect_error(ErrorCode::kUnsupported, "graphs are nested more than 16 levels deep",
-               [&] { import(model); });
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model); });
 }
 
 // Each call of a function copies them.
@@ -180,8 +153,7 @@ TEST(Hostile, DomainsAndDefaultAttributesAreFew) {
     own.set_version(1);
     if (model.opset_import_size() == 64) import(model);
   }
-  expect_error(ErrorCode::kUnsupported, "operators of more than 64 domains are imported",
-               [&] { import(model); });
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model); });
 
   model = rich_model();
   ::onnx::AttributeProto attribute;
@@ -193,8 +165,7 @@ TEST(Hostile, DomainsAndDefaultAttributesAreFew) {
     model.mutable_functions(0)->mutable_unknown_fields()->AddLengthDelimited(
         kDefaults, attribute.SerializeAsString());
   }
-  expect_error(ErrorCode::kUnsupported, "a function with more than 256 default attributes",
-               [&] { import(model); });
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model); });
 }
 
 // A field of bytes, as Protocol Buffers write it.
@@ -239,89 +210,48 @@ TEST(Hostile, MemoryIsCountedBeforeItIsTaken) {
   for (const auto& [what, file] : files) {
     SCOPED_TRACE(what);
     const std::string& bytes = file;
-    expect_error(ErrorCode::kUnsupported, "far more memory than the file has bytes",
-                 [&] { onnx::parse_onnx(bytes_of(bytes)); });
+    expect_refused(ErrorCode::kUnsupported, [&] { onnx::parse_onnx(bytes_of(bytes)); });
   }
 }
 
-TEST(Hostile, KnownValuesAreSmall) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"2"});
-  add_integers(graph, "huge", {std::int64_t{1} << 40});
-  auto& fill = add_node(graph, "ConstantOfShape", {"huge"}, {"shape"});
-  auto& value = *add_attribute(fill, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
-  value.set_data_type(kInt64);
-  value.add_dims(1);
-  value.add_int64_data(1);
-  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
-  add_output(graph, "y");
-  expect_error(ErrorCode::kUnsupported, "takes too much arithmetic", [&] { import(model); });
-}
-
-// The product of two matrices of zeros gives few numbers, each of which takes long.
-TEST(Hostile, KnownValuesAreQuicklyComputed) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"2"});
-  add_integers(graph, "square", {512, 512});
-  add_node(graph, "ConstantOfShape", {"square"}, {"zeros"});
-  add_node(graph, "MatMul", {"zeros", "zeros"}, {"product"});
-  add_node(graph, "ReduceSum", {"product"}, {"sum"});
-  add_integers(graph, "one", {1});
-  add_node(graph, "Reshape", {"sum", "one"}, {"dim"});
-  set_integer(add_node(graph, "Cast", {"dim"}, {"shape"}), "to", kInt64);
-  add_node(graph, "Reshape", {"x", "shape"}, {"y"});
-  add_output(graph, "y");
-  expect_error(ErrorCode::kUnsupported, "takes too much arithmetic", [&] { import(model); });
+// Many ones, and a product of zeros, each of whose numbers takes long.
+TEST(Hostile, KnownValuesAreSmallAndQuicklyComputed) {
+  for (const char* const nodes :
+       {"<int64[1] huge = {1099511627776}> { shape = ConstantOfShape <value = int64[1] {1}> (huge) "
+        "y = Reshape(x, shape) }",
+        "<int64[2] square = {512, 512}, int64[1] one = {1}> { zeros = ConstantOfShape(square) "
+        "product = MatMul(zeros, zeros) sum = ReduceSum(product) dim = Reshape(sum, one) shape = "
+        "Cast <to = 7> (dim) y = Reshape(x, shape) }"})
+    expect_refused(ErrorCode::kUnsupported,
+                   [&] { import(model_of(std::string("(float[2] x) => (y) ") + nodes)); });
 }
 
 TEST(Hostile, NamesAreMadeOnceAndBeforeTheyAreUsed) {
-  ::onnx::ModelProto model = empty_model();
-  auto& graph = *model.mutable_graph();
-  add_input(graph, "x", kFloat, {"2"});
-  add_node(graph, "Relu", {"later"}, {"y"}, "early");
-  add_node(graph, "Relu", {"x"}, {"later"});
-  add_output(graph, "y");
-  expect_error(ErrorCode::kFormat, "Relu 'early': no earlier node computes 'later'",
-               [&] { import(model); });
-
-  ::onnx::ModelProto twice = empty_model();
-  add_input(*twice.mutable_graph(), "x", kFloat, {"2"});
-  for (int i = 0; i < 2; ++i) add_node(*twice.mutable_graph(), "Relu", {"x"}, {"y"});
-  expect_error(ErrorCode::kFormat, "duplicate value 'y'", [&] { import(twice); });
-
-  ::onnx::ModelProto none = empty_model();
-  add_output(*none.mutable_graph(), "y");
-  expect_error(ErrorCode::kFormat, "no node computes the output 'y'", [&] { import(none); });
+  for (const char* const text : {"(float[2] x) => (y) { y = Relu(later) later = Relu(x) }",
+                                 "(float[2] x) => () { y = Relu(x) y = Relu(x) }", "() => (y) {}"})
+    expect_refused(ErrorCode::kFormat, [&] { import(model_of(text)); });
 }
 
 TEST(Hostile, VersionsBeyondThoseThatAreKnownAreRefused) {
-  ::onnx::ModelProto model = empty_model(99);
-  add_input(*model.mutable_graph(), "x", kFloat, {"2"});
-  add_node(*model.mutable_graph(), "Relu", {"x"}, {"y"});
-  add_output(*model.mutable_graph(), "y");
-  expect_error(ErrorCode::kUnsupported,
-               "opset version 99 of the default domain, supported are 1 to ",
-               [&] { import(model); });
+  const ::onnx::ModelProto model = model_of("(float[2] x) => (y) { y = Relu(x) }", 99);
+  expect_refused(ErrorCode::kUnsupported, [&] { import(model); });
 }
 
 TEST(Hostile, AModelHasOneGraphAndItsFunctionsOnce) {
   const std::string model = empty_model().SerializeAsString();
-  expect_error(ErrorCode::kFormat, "it has two graphs",
-               [&] { onnx::parse_onnx(bytes_of(model + model)); });
+  expect_refused(ErrorCode::kFormat, [&] { onnx::parse_onnx(bytes_of(model + model)); });
   ::onnx::ModelProto twice = empty_model();
   for (int i = 0; i < 2; ++i) {
     twice.add_functions()->set_name("F");
     twice.mutable_functions(i)->set_domain("own");
   }
-  expect_error(ErrorCode::kFormat, "duplicate function 'F'", [&] { import(twice); });
+  expect_refused(ErrorCode::kFormat, [&] { import(twice); });
 }
 
 TEST(Hostile, WhatIsNoModelIsSaidSo) {
-  expect_error(ErrorCode::kFormat, "it has no graph", [] { onnx::parse_onnx({}); });
-  expect_error(ErrorCode::kFormat, "not a Protocol Buffers message",
-               [] { onnx::parse_onnx(bytes_of("PK\3\4 this is an archive")); });
+  expect_refused(ErrorCode::kFormat, [] { onnx::parse_onnx({}); });
+  expect_refused(ErrorCode::kFormat,
+                 [] { onnx::parse_onnx(bytes_of("PK\3\4 this is an archive")); });
 }
 
 TEST(Hostile, FilesBeyondTheLimitAreNamedOnce) {
@@ -329,10 +259,8 @@ TEST(Hostile, FilesBeyondTheLimitAreNamedOnce) {
   const std::filesystem::path path = folder / "m.onnx";
   write(path, {});
   std::filesystem::resize_file(path, (std::uintmax_t{2} << 30) + 1);  // sparse
-  const std::string expected =
-      "read '" + path.string() + "': has 2147483649 bytes, the limit is 2147483648";
-  EXPECT_EQ(error_of(ErrorCode::kUnsupported, [&] { onnx::load_onnx(path); }), expected);
-  EXPECT_EQ(error_of(ErrorCode::kUnsupported, [&] { onnx::load_onnx_model(path); }), expected);
+  expect_refused(ErrorCode::kUnsupported, [&] { onnx::load_onnx(path); });
+  expect_refused(ErrorCode::kUnsupported, [&] { onnx::load_onnx_model(path); });
 }
 
 }  // namespace

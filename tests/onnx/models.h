@@ -1,6 +1,7 @@
-// Small ONNX models, written with the format's own messages.
+// Small ONNX models, written in the format's own notation or with its messages.
 #pragma once
 
+#include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
 #include <functional>
@@ -25,6 +26,22 @@ inline ::onnx::ModelProto empty_model(int version = 18) {
   model.add_opset_import()->set_version(version);
   model.mutable_graph()->set_name("test");
   return model;
+}
+
+// A model in the notation of the ONNX project, with functions of the domain "own" behind the graph
+// where it calls them: "(float[n, 2] x) => (y) <float w = {3}> { y = Mul(x, w) }".
+inline ::onnx::ModelProto model_of(const std::string& text, int version = 18) {
+  const std::string whole = "<ir_version: 8, opset_import: [\"\": " + std::to_string(version) +
+                            ", \"own\": 1]> test " + text;
+  ::onnx::ModelProto model;
+  const auto status = ::onnx::OnnxParser::Parse(model, whole.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  return model;
+}
+// A function of it, with the operators of a version.
+inline std::string own_function(const std::string& text, int version = 18) {
+  return " <domain: \"own\", opset_import: [\"\": " + std::to_string(version) + ", \"own\": 1]> " +
+         text;
 }
 
 // Works on a graph and on a function.

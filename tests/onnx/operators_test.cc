@@ -6,11 +6,13 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <variant>
 
 #include "limpid/core/error.h"
 #include "limpid/core/key.h"
 #include "limpid/nn/init.h"
 #include "tests/onnx/models.h"
+#include "tests/refusals.h"
 
 namespace limpid::testing {
 namespace {
@@ -30,35 +32,34 @@ Tensor truths(const Shape& shape, std::initializer_list<bool> values) {
   return Tensor::from<bool>(shape, values);
 }
 
-// A model of one node, to be filled with attributes and run.
+using Ints = std::vector<std::int64_t>;
+using AttributeValue = std::variant<std::int64_t, float, std::string, Ints>;
+using Attribute = std::pair<std::string, AttributeValue>;
+using Inputs = std::vector<std::optional<Tensor>>;
+constexpr const char* kTraining = "ai.onnx.preview.training";
+
+// A model of one node, to be run.
 struct OneNode {
-  OneNode(const std::string& op, int version, const std::string& domain = "")
+  OneNode(const std::string& op, int version, const std::vector<Attribute>& attributes = {},
+          const std::string& domain = "")
       : model(empty_model(version)), node(&add_node(*model.mutable_graph(), op, {}, {})) {
     node->set_domain(domain);
     model.mutable_opset_import(0)->set_domain(domain);
+    for (const auto& [name, value] : attributes) add(name, value);
   }
 
-  OneNode& integer(const std::string& name, std::int64_t value) {
-    set_integer(*node, name, value);
-    return *this;
-  }
-  OneNode& real(const std::string& name, float value) {
-    set_real(*node, name, value);
-    return *this;
-  }
-  OneNode& text(const std::string& name, const std::string& value) {
-    add_attribute(*node, name, ::onnx::AttributeProto::STRING).set_s(value);
-    return *this;
-  }
-  OneNode& integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  void add(const std::string& name, const AttributeValue& value) {
+    if (const auto* const integer = std::get_if<std::int64_t>(&value))
+      return set_integer(*node, name, *integer);
+    if (const auto* const real = std::get_if<float>(&value)) return set_real(*node, name, *real);
+    if (const auto* const text = std::get_if<std::string>(&value))
+      return add_attribute(*node, name, ::onnx::AttributeProto::STRING).set_s(*text);
     auto& attribute = add_attribute(*node, name, ::onnx::AttributeProto::INTS);
-    for (const std::int64_t v : values) attribute.add_ints(v);
-    return *this;
+    for (const std::int64_t v : std::get<Ints>(value)) attribute.add_ints(v);
   }
 
   // std::nullopt is an omitted input.
-  onnx::Imported imported(const std::vector<std::optional<Tensor>>& inputs, int outputs = 1,
-                          bool known = true) {
+  onnx::Imported imported(const Inputs& inputs, int outputs = 1, bool known = true) {
     ::onnx::GraphProto& graph = *model.mutable_graph();
     onnx::ImportOptions options;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -87,7 +88,7 @@ struct OneNode {
     }
     return import(model, options);
   }
-  std::vector<Tensor> run(const std::vector<std::optional<Tensor>>& inputs, int outputs = 1) {
+  std::vector<Tensor> run(const Inputs& inputs, int outputs = 1) {
     std::vector<Tensor> given;
     for (const std::optional<Tensor>& t : inputs)
       if (t) given.push_back(*t);
@@ -104,6 +105,22 @@ void expect_near(const Tensor& got, const Tensor& wanted) {
     EXPECT_NEAR(got.values<float>()[i], wanted.values<float>()[i], 1e-5) << i;
 }
 
+void expect_bits(OneNode&& node, const Inputs& inputs, const Tensor& wanted,
+                 int line = __builtin_LINE()) {
+  const Tensor got = node.run(inputs)[0];
+  EXPECT_TRUE(got.same_bits(wanted)) << "line " << line;
+}
+void expect_near(OneNode&& node, const Inputs& inputs, const Tensor& wanted) {
+  expect_near(node.run(inputs)[0], wanted);
+}
+
+// What has no meaning is refused, with the node's name.
+void refused(OneNode&& node, const Inputs& inputs, ErrorCode code, int outputs = 1,
+             int line = __builtin_LINE()) {
+  expect_refused(
+      code, [&] { node.imported(inputs, outputs); }, line);
+}
+
 // ---- constants
 
 TEST(OnnxConstants, NumbersOfAttributesAreKept) {
@@ -111,67 +128,40 @@ TEST(OnnxConstants, NumbersOfAttributesAreKept) {
   auto& attribute = add_attribute(*node.node, "value_floats", ::onnx::AttributeProto::FLOATS);
   for (const float v : {0.5f, -3.0f}) attribute.add_floats(v);
   EXPECT_TRUE(node.run({})[0].same_bits(reals({2}, {0.5f, -3})));
-  EXPECT_TRUE(OneNode("Constant", 13)
-                  .integers("value_ints", {7, -8})
-                  .run({})[0]
-                  .same_bits(whole({2}, {7, -8})));
+  expect_bits(OneNode("Constant", 13, {{"value_ints", Ints{7, -8}}}), {}, whole({2}, {7, -8}));
   constexpr std::int64_t kWide = (std::int64_t{1} << 40) + 1;
-  EXPECT_TRUE(
-      OneNode("Constant", 13).integer("value_int", kWide).run({})[0].same_bits(whole({}, {kWide})));
+  expect_bits(OneNode("Constant", 13, {{"value_int", kWide}}), {}, whole({}, {kWide}));
 }
 
 TEST(OnnxConstants, ADiagonalMayLieBelowTheFirst) {
   const Tensor x = Tensor::zeros({Dtype::kF32, {2, 3}});
-  EXPECT_TRUE(OneNode("EyeLike", 9)
-                  .integer("k", -1)
-                  .run({x})[0]
-                  .same_bits(reals({2, 3}, {0, 0, 0, 1, 0, 0})));
-}
-
-// What has no meaning is refused, with the node's name.
-template <class Node>
-void expect_refused(Node&& node, const std::vector<std::optional<Tensor>>& inputs, ErrorCode code,
-                    std::string_view why, int outputs = 1, int line = __builtin_LINE()) {
-  expect_error(
-      code, "'" + node.node->op_type() + "' with the output 'y0': " + std::string(why),
-      [&] { node.imported(inputs, outputs); }, line);
+  expect_bits(OneNode("EyeLike", 9, {{"k", -1}}), {x}, reals({2, 3}, {0, 0, 0, 1, 0, 0}));
 }
 
 TEST(OnnxConstants, AreRefusedWithoutASensibleSize) {
-  constexpr ErrorCode kShape = ErrorCode::kShape;
-  expect_refused(OneNode("Constant", 13).text("value_string", "x"), {}, ErrorCode::kUnsupported,
-                 "its value is neither a tensor nor a number");
+  refused(OneNode("Constant", 13, {{"value_string", "x"}}), {}, ErrorCode::kUnsupported);
   const Tensor one = reals({}, {1}), row = reals({2}, {1, 2}), none = reals({}, {0});
-  expect_refused(OneNode("Range", 11), {one, reals({}, {3e9f}), one}, ErrorCode::kUnsupported,
-                 "a range from 1 to 3000000000 by 1 has 2^31 numbers or more");
-  expect_refused(OneNode("Range", 11), {one, one, none}, ErrorCode::kUnsupported,
-                 "a range from 1 to 1 by 0");
-  expect_refused(OneNode("Range", 11), {row, one, one}, kShape,
-                 "input 0 is f32[2], expected one number");
-  expect_refused(OneNode("EyeLike", 9), {row}, kShape, "f32[2], expected rank 2");
-  expect_refused(OneNode("Trilu", 14), {row}, kShape, "f32[2], expected rank 2 or more");
+  refused(OneNode("Range", 11), {one, reals({}, {3e9f}), one}, ErrorCode::kUnsupported);
+  refused(OneNode("Range", 11), {one, one, none}, ErrorCode::kUnsupported);
+  refused(OneNode("Range", 11), {row, one, one}, ErrorCode::kShape);
+  refused(OneNode("EyeLike", 9), {row}, ErrorCode::kShape);
+  refused(OneNode("Trilu", 14), {row}, ErrorCode::kShape);
   const Tensor index = whole({1}, {0});
-  expect_refused(OneNode("OneHot", 11), {index, whole({}, {-1}), row}, ErrorCode::kInvalidArgument,
-                 "expected a depth of 0 to 2^31 - 1, got -1");
-  expect_refused(OneNode("OneHot", 11), {index, whole({}, {3}), reals({3}, {0, 1, 2})}, kShape,
-                 "the values off and on are f32[3], expected [2]");
+  refused(OneNode("OneHot", 11), {index, whole({}, {-1}), row}, ErrorCode::kInvalidArgument);
+  refused(OneNode("OneHot", 11), {index, whole({}, {3}), reals({3}, {0, 1, 2})}, ErrorCode::kShape);
   OneNode fill("ConstantOfShape", 9);
   auto& value = *add_attribute(*fill.node, "value", ::onnx::AttributeProto::TENSOR).mutable_t();
   value.set_data_type(kFloat);
   value.add_dims(2);
   for (const float v : {1.0f, 2.0f}) value.add_float_data(v);
-  expect_error(ErrorCode::kShape, "the value is f32[2], expected one number",
-               [&] { fill.imported({whole({1}, {3})}); });
+  expect_refused(ErrorCode::kShape, [&] { fill.imported({whole({1}, {3})}); });
 }
 
 // -1 is the usual mark of no class. It became the last one in version 11.
 TEST(OnnxConstants, ANegativeIndexIsHotFromVersion11) {
-  const std::vector<std::optional<Tensor>> inputs{whole({3}, {0, -1, 2}), whole({}, {3}),
-                                                  reals({2}, {0, 1})};
-  EXPECT_TRUE(
-      OneNode("OneHot", 9).run(inputs)[0].same_bits(reals({3, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 1})));
-  EXPECT_TRUE(
-      OneNode("OneHot", 11).run(inputs)[0].same_bits(reals({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1})));
+  const Inputs inputs{whole({3}, {0, -1, 2}), whole({}, {3}), reals({2}, {0, 1})};
+  expect_bits(OneNode("OneHot", 9), inputs, reals({3, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 1}));
+  expect_bits(OneNode("OneHot", 11), inputs, reals({3, 3}, {1, 0, 0, 0, 0, 1, 0, 0, 1}));
 }
 
 // Downwards, and none where the limit lies the other way.
@@ -189,90 +179,67 @@ TEST(OnnxConstants, ARangeGoesTheWayOfItsStep) {
 
 TEST(OnnxProducts, OfIntegersAndOfEveryRank) {
   const Tensor a = narrow({2, 1, 2}, {1, 2, 3, 4}), b = narrow({2, 2}, {5, 6, 7, 8});
-  EXPECT_TRUE(OneNode("MatMul", 13).run({a, b})[0].same_bits(narrow({2, 1, 2}, {19, 22, 43, 50})));
+  expect_bits(OneNode("MatMul", 13), {a, b}, narrow({2, 1, 2}, {19, 22, 43, 50}));
   const Tensor row = narrow({2}, {1, 10}), stack = narrow({2, 2, 1}, {1, 2, 3, 4});
-  EXPECT_TRUE(OneNode("MatMul", 13).run({row, stack})[0].same_bits(narrow({2, 1}, {21, 43})));
-  EXPECT_TRUE(OneNode("MatMul", 13).run({row, row})[0].same_bits(narrow({}, {101})));
-  expect_refused(OneNode("MatMul", 13), {a, narrow({3}, {1, 2, 3})}, ErrorCode::kShape,
-                 "[2, 1, 2] by [3, 1]: the last dimension of the first must be the one before the "
-                 "last of the second");
+  expect_bits(OneNode("MatMul", 13), {row, stack}, narrow({2, 1}, {21, 43}));
+  expect_bits(OneNode("MatMul", 13), {row, row}, narrow({}, {101}));
+  refused(OneNode("MatMul", 13), {a, narrow({3}, {1, 2, 3})}, ErrorCode::kShape);
 }
 
 TEST(OnnxProducts, AGemmThatIsALinearBecomesOne) {
   const Tensor x = reals({1, 2}, {1, 2}), w = reals({3, 2}, {1, 0, 0, 1, 1, 1});
   const Tensor bias = reals({3}, {10, 20, 30});
-  const onnx::Imported model = OneNode("Gemm", 13).integer("transB", 1).imported({x, w, bias});
+  const onnx::Imported model = OneNode("Gemm", 13, {{"transB", 1}}).imported({x, w, bias});
   EXPECT_EQ(ops_of(model), std::vector<std::string>{"linear"});
   EXPECT_TRUE(interpret(model.function, std::vector<Tensor>{x, w, bias})[0].same_bits(
       reals({1, 3}, {11, 22, 33})));
   const Tensor a = narrow({1, 2}, {1, 2}), b = narrow({2, 1}, {3, 4}), c = narrow({}, {5});
-  EXPECT_TRUE(OneNode("Gemm", 13)
-                  .real("alpha", 2)
-                  .real("beta", 3)
-                  .run({a, b, c})[0]
-                  .same_bits(narrow({1, 1}, {37})));
+  expect_bits(OneNode("Gemm", 13, {{"alpha", 2.0f}, {"beta", 3.0f}}), {a, b, c},
+              narrow({1, 1}, {37}));
 }
 
 TEST(OnnxProducts, AGemmIsOneOfTwoMatrices) {
   const Tensor row = reals({2}, {1, 2}), square = reals({2, 2}, {1, 2, 3, 4});
-  expect_refused(OneNode("Gemm", 13), {square, row}, ErrorCode::kShape,
-                 "expected two matrices, got f32[2, 2] and f32[2]");
-  expect_refused(OneNode("Gemm", 13), {row, square}, ErrorCode::kShape,
-                 "expected two matrices, got f32[2] and f32[2, 2]");
+  refused(OneNode("Gemm", 13), {square, row}, ErrorCode::kShape);
+  refused(OneNode("Gemm", 13), {row, square}, ErrorCode::kShape);
   // The share of C is one of a linear, too.
   const Tensor bias = reals({2}, {10, 20});
-  EXPECT_TRUE(OneNode("Gemm", 13)
-                  .integer("transB", 1)
-                  .real("beta", 0.5f)
-                  .run({square, square, bias})[0]
-                  .same_bits(reals({2, 2}, {10, 21, 16, 35})));
-  EXPECT_TRUE(OneNode("Gemm", 13)
-                  .integer("transB", 1)
-                  .run({square, square, reals({2, 1}, {10, 20})})[0]
-                  .same_bits(reals({2, 2}, {15, 21, 31, 45})));
-  EXPECT_TRUE(OneNode("Gemm", 13)
-                  .integer("transA", 1)
-                  .integer("transB", 1)
-                  .run({square, square})[0]
-                  .same_bits(reals({2, 2}, {7, 15, 10, 22})));
+  expect_bits(OneNode("Gemm", 13, {{"transB", 1}, {"beta", 0.5f}}), {square, square, bias},
+              reals({2, 2}, {10, 21, 16, 35}));
+  expect_bits(OneNode("Gemm", 13, {{"transB", 1}}), {square, square, reals({2, 1}, {10, 20})},
+              reals({2, 2}, {15, 21, 31, 45}));
+  expect_bits(OneNode("Gemm", 13, {{"transA", 1}, {"transB", 1}}), {square, square},
+              reals({2, 2}, {7, 15, 10, 22}));
   // A share of 0 leaves C out, whatever it holds.
-  EXPECT_TRUE(OneNode("Gemm", 13)
-                  .real("beta", 0)
-                  .run({square, square, reals({2}, {kInf, -kInf})})[0]
-                  .same_bits(reals({2, 2}, {7, 10, 15, 22})));
+  expect_bits(OneNode("Gemm", 13, {{"beta", 0.0f}}), {square, square, reals({2}, {kInf, -kInf})},
+              reals({2, 2}, {7, 10, 15, 22}));
 }
 
 TEST(OnnxProducts, OfBytesMeetOneZeroPoint) {
   const Tensor a = Tensor::from<std::uint8_t>({1, 2}, {200, 100});
   const Tensor b = Tensor::from<std::int8_t>({2, 1}, {-100, 100});
   const Tensor point = Tensor::from<std::uint8_t>({}, {50});
-  EXPECT_TRUE(OneNode("MatMulInteger", 10).run({a, b})[0].same_bits(narrow({1, 1}, {-10000})));
-  EXPECT_TRUE(
-      OneNode("MatMulInteger", 10).run({a, b, point})[0].same_bits(narrow({1, 1}, {-10000})));
+  expect_bits(OneNode("MatMulInteger", 10), {a, b}, narrow({1, 1}, {-10000}));
+  expect_bits(OneNode("MatMulInteger", 10), {a, b, point}, narrow({1, 1}, {-10000}));
   const Tensor c = Tensor::from<std::int8_t>({1, 2}, {100, 100});
-  EXPECT_TRUE(OneNode("MatMulInteger", 10)
-                  .run({c, b, std::nullopt, Tensor::from<std::int8_t>({}, {-100})})[0]
-                  .same_bits(narrow({1, 1}, {20000})));
-  EXPECT_TRUE(OneNode("MatMulInteger", 10)
-                  .run({c, Tensor::from<std::int8_t>({2, 1}, {1, 2}),
-                        Tensor::from<std::int8_t>({}, {-100})})[0]
-                  .same_bits(narrow({1, 1}, {600})));
+  expect_bits(OneNode("MatMulInteger", 10),
+              {c, b, std::nullopt, Tensor::from<std::int8_t>({}, {-100})}, narrow({1, 1}, {20000}));
+  expect_bits(OneNode("MatMulInteger", 10),
+              {c, Tensor::from<std::int8_t>({2, 1}, {1, 2}), Tensor::from<std::int8_t>({}, {-100})},
+              narrow({1, 1}, {600}));
 }
 
 TEST(OnnxProducts, OfIntegersTakeAZeroPointForEachRow) {
   const Tensor a = narrow({2, 2}, {1, 2, 3, 4}), one = narrow({2, 2}, {1, 0, 0, 1});
-  EXPECT_TRUE(OneNode("MatMulInteger", 10)
-                  .run({a, one, narrow({2}, {1, 2})})[0]
-                  .same_bits(narrow({2, 2}, {0, 1, 1, 2})));
-  EXPECT_TRUE(OneNode("MatMulInteger", 10)
-                  .run({one, a, std::nullopt, narrow({2}, {1, 2})})[0]
-                  .same_bits(narrow({2, 2}, {0, 0, 2, 2})));
+  expect_bits(OneNode("MatMulInteger", 10), {a, one, narrow({2}, {1, 2})},
+              narrow({2, 2}, {0, 1, 1, 2}));
+  expect_bits(OneNode("MatMulInteger", 10), {one, a, std::nullopt, narrow({2}, {1, 2})},
+              narrow({2, 2}, {0, 0, 2, 2}));
 }
 
 TEST(OnnxEinsum, DiagonalsSumsAndSeveralOperands) {
-  const auto einsum = [](const std::string& equation,
-                         const std::vector<std::optional<Tensor>>& inputs) {
-    return OneNode("Einsum", 12).text("equation", equation).run(inputs)[0];
+  const auto einsum = [](const std::string& equation, const Inputs& inputs) {
+    return OneNode("Einsum", 12, {{"equation", equation}}).run(inputs)[0];
   };
   const Tensor square = reals({2, 2}, {1, 2, 3, 4}), v = reals({2}, {1, 10});
   EXPECT_TRUE(einsum("ii->i", {square}).same_bits(reals({2}, {1, 4})));
@@ -294,35 +261,21 @@ TEST(OnnxEinsum, DiagonalsSumsAndSeveralOperands) {
 TEST(OnnxEinsum, StretchesOnes) {
   const Tensor column = reals({2, 1}, {1, 10}), square = reals({2, 2}, {1, 2, 3, 4});
   for (const bool turned : {false, true}) {
-    OneNode node("Einsum", 12);
-    node.text("equation", "ij,ij->ij");
     const Tensor &a = turned ? square : column, &b = turned ? column : square;
-    EXPECT_TRUE(node.run({a, b})[0].same_bits(reals({2, 2}, {1, 2, 30, 40})));
+    expect_bits(OneNode("Einsum", 12, {{"equation", "ij,ij->ij"}}), {a, b},
+                reals({2, 2}, {1, 2, 30, 40}));
   }
-  expect_refused(OneNode("Einsum", 12).text("equation", "ij,jk"),
-                 {square, reals({3, 1}, {1, 2, 3})}, ErrorCode::kShape,
-                 "dimensions of sizes 2 and 3 share a name");
+  refused(OneNode("Einsum", 12, {{"equation", "ij,jk"}}), {square, reals({3, 1}, {1, 2, 3})},
+          ErrorCode::kShape);
   // Capital letters come before small ones.
-  EXPECT_TRUE(OneNode("Einsum", 12)
-                  .text("equation", "aB")
-                  .run({square})[0]
-                  .same_bits(reals({2, 2}, {1, 3, 2, 4})));
+  expect_bits(OneNode("Einsum", 12, {{"equation", "aB"}}), {square}, reals({2, 2}, {1, 3, 2, 4}));
 }
 
 TEST(OnnxEinsum, RefusesWhatIsNoEquation) {
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto refused = [&](const std::string& equation, const std::string& why) {
-    expect_refused(OneNode("Einsum", 12).text("equation", equation), {x}, ErrorCode::kFormat,
-                   "'" + equation + "': " + why);
-  };
-  refused("ij,jk->ik", "the equation has 2 operands, got 1");
-  for (const std::string term : {"i", "ijk"})
-    refused(term + "->i", "'" + term + "' does not name the dimensions of a tensor of rank 2");
-  refused("ij->k", "'k' is not a dimension of an operand");
-  refused("ij->ii", "'i' is duplicated in the result");
-  refused("i1->i", "'1' is not a letter");
-  expect_refused(OneNode("Einsum", 12).text("equation", "ii->i"), {x}, ErrorCode::kShape,
-                 "dimensions 0 and 1 of f32[2, 3] share a name but differ in size");
+  for (const char* const equation : {"ij,jk->ik", "i->i", "ijk->i", "ij->k", "ij->ii", "i1->i"})
+    refused(OneNode("Einsum", 12, {{"equation", equation}}), {x}, ErrorCode::kFormat);
+  refused(OneNode("Einsum", 12, {{"equation", "ii->i"}}), {x}, ErrorCode::kShape);
 }
 
 // ---- arithmetic, logic and shapes
@@ -332,8 +285,7 @@ TEST(OnnxArithmetic, AShiftByAllBitsLeavesNone) {
     return Tensor::from<std::uint8_t>({4}, values);
   };
   const auto shifted = [&](const std::string& direction) {
-    return OneNode("BitShift", 11)
-        .text("direction", direction)
+    return OneNode("BitShift", 11, {{"direction", direction}})
         .run({bytes({255, 255, 129, 129}), bytes({8, 255, 7, 1})})[0];
   };
   EXPECT_TRUE(shifted("LEFT").same_bits(bytes({0, 0, 128, 2})));
@@ -342,205 +294,161 @@ TEST(OnnxArithmetic, AShiftByAllBitsLeavesNone) {
 
 TEST(OnnxArithmetic, ShiftsAreOfBytesLeftOrRight) {
   const Tensor bytes = Tensor::from<std::uint8_t>({1}, {3}), whole_one = narrow({1}, {3});
-  expect_refused(OneNode("BitShift", 11).text("direction", "LEFT"), {whole_one, whole_one},
-                 ErrorCode::kUnsupported, "expected u8, got i32");
-  expect_refused(OneNode("BitShift", 11).text("direction", "UP"), {bytes, bytes},
-                 ErrorCode::kFormat, "the direction is neither LEFT nor RIGHT");
+  refused(OneNode("BitShift", 11, {{"direction", "LEFT"}}), {whole_one, whole_one},
+          ErrorCode::kUnsupported);
+  refused(OneNode("BitShift", 11, {{"direction", "UP"}}), {bytes, bytes}, ErrorCode::kFormat);
 }
 
 TEST(OnnxArithmetic, BitsAreTurnedAround) {
-  EXPECT_TRUE(OneNode("BitwiseNot", 18)
-                  .run({Tensor::from<std::uint8_t>({3}, {0, 1, 255})})[0]
-                  .same_bits(Tensor::from<std::uint8_t>({3}, {255, 254, 0})));
-  EXPECT_TRUE(OneNode("BitwiseNot", 18)
-                  .run({narrow({3}, {0, 5, -1})})[0]
-                  .same_bits(narrow({3}, {-1, -6, 0})));
+  expect_bits(OneNode("BitwiseNot", 18), {Tensor::from<std::uint8_t>({3}, {0, 1, 255})},
+              Tensor::from<std::uint8_t>({3}, {255, 254, 0}));
+  expect_bits(OneNode("BitwiseNot", 18), {narrow({3}, {0, 5, -1})}, narrow({3}, {-1, -6, 0}));
 }
 
 // An odd number that f32 does not hold, and a sum that it does not hold either.
 TEST(OnnxArithmetic, PowersAreOfF64WhereAnOperandIs) {
-  EXPECT_TRUE(OneNode("Pow", 15)
-                  .run({reals({1}, {-1}), Tensor::from<double>({1}, {16777217})})[0]
-                  .same_bits(reals({1}, {-1})));
-  EXPECT_TRUE(OneNode("Pow", 15).run({narrow({1}, {4097}), reals({1}, {2})})[0].same_bits(
-      narrow({1}, {16785409})));
+  expect_bits(OneNode("Pow", 15), {reals({1}, {-1}), Tensor::from<double>({1}, {16777217})},
+              reals({1}, {-1}));
+  expect_bits(OneNode("Pow", 15), {narrow({1}, {4097}), reals({1}, {2})}, narrow({1}, {16785409}));
 }
 
 TEST(OnnxActivations, AreOfIntegersToo) {
-  EXPECT_TRUE(
-      OneNode("Relu", 14).run({narrow({3}, {-2, 0, 3})})[0].same_bits(narrow({3}, {0, 0, 3})));
+  expect_bits(OneNode("Relu", 14), {narrow({3}, {-2, 0, 3})}, narrow({3}, {0, 0, 3}));
 }
 
 TEST(OnnxActivations, AGeluHasTwoForms) {
   const Tensor x = reals({2}, {1, -2});
-  expect_near(OneNode("Gelu", 20).run({x})[0], reals({2}, {0.841345f, -0.0455003f}));
-  expect_near(OneNode("Gelu", 20).text("approximate", "tanh").run({x})[0],
+  expect_near(OneNode("Gelu", 20), {x}, reals({2}, {0.841345f, -0.0455003f}));
+  expect_near(OneNode("Gelu", 20, {{"approximate", "tanh"}}), {x},
               reals({2}, {0.841192f, -0.0454023f}));
-  expect_refused(OneNode("Gelu", 20).text("approximate", "sigmoid"), {x}, ErrorCode::kUnsupported,
-                 "expected the approximation none or tanh");
+  refused(OneNode("Gelu", 20, {{"approximate", "sigmoid"}}), {x}, ErrorCode::kUnsupported);
   // Attributes have their types, and some must be there.
-  expect_refused(OneNode("Gelu", 20).integer("approximate", 1), {x}, ErrorCode::kFormat,
-                 "attribute 'approximate' has the wrong type");
-  expect_refused(OneNode("DepthToSpace", 13), {x}, ErrorCode::kFormat,
-                 "attribute 'blocksize' is missing");
+  refused(OneNode("Gelu", 20, {{"approximate", 1}}), {x}, ErrorCode::kFormat);
+  refused(OneNode("DepthToSpace", 13), {x}, ErrorCode::kFormat);
 }
 
 TEST(OnnxActivations, ASwishHasASlope) {
   const Tensor x = reals({2}, {1, -1});
-  expect_near(OneNode("Swish", 24).run({x})[0], reals({2}, {0.731059f, -0.268941f}));
-  expect_near(OneNode("Swish", 24).real("alpha", 2).run({x})[0],
-              reals({2}, {0.880797f, -0.119203f}));
+  expect_near(OneNode("Swish", 24), {x}, reals({2}, {0.731059f, -0.268941f}));
+  expect_near(OneNode("Swish", 24, {{"alpha", 2.0f}}), {x}, reals({2}, {0.880797f, -0.119203f}));
 }
 
 // The attributes replace the usual constants; an input equal to a threshold is not beyond it.
 TEST(OnnxActivations, HaveTheirOwnConstantsAndEdges) {
   const float e = 0.36787944f;  // exp(-1)
-  expect_near(OneNode("Selu", 6).real("gamma", 3).run({reals({2}, {-1, 2})})[0],
+  expect_near(OneNode("Selu", 6, {{"gamma", 3.0f}}), {reals({2}, {-1, 2})},
               reals({2}, {3 * 1.6732632f * (e - 1), 6}));
-  expect_near(OneNode("Selu", 1).run({reals({1}, {1000})})[0], reals({1}, {1050.7f}));
-  expect_near(OneNode("Selu", 6).real("alpha", 2).run({reals({2}, {-1, 2})})[0],
+  expect_near(OneNode("Selu", 1), {reals({1}, {1000})}, reals({1}, {1050.7f}));
+  expect_near(OneNode("Selu", 6, {{"alpha", 2.0f}}), {reals({2}, {-1, 2})},
               reals({2}, {1.0507010f * 2 * (e - 1), 2 * 1.0507010f}));
-  EXPECT_TRUE(OneNode("ThresholdedRelu", 10)
-                  .run({reals({3}, {1, 1.5f, 0.5f})})[0]
-                  .same_bits(reals({3}, {0, 1.5f, 0})));
-  EXPECT_TRUE(OneNode("Shrink", 9)
-                  .real("bias", 0.25f)
-                  .run({reals({5}, {0.5f, -0.5f, 0.375f, 1, -1})})[0]
-                  .same_bits(reals({5}, {0, 0, 0, 0.75f, -0.75f})));
+  expect_bits(OneNode("ThresholdedRelu", 10), {reals({3}, {1, 1.5f, 0.5f})},
+              reals({3}, {0, 1.5f, 0}));
+  expect_bits(OneNode("Shrink", 9, {{"bias", 0.25f}}), {reals({5}, {0.5f, -0.5f, 0.375f, 1, -1})},
+              reals({5}, {0, 0, 0, 0.75f, -0.75f}));
 }
 
 TEST(OnnxActivations, AnEluMayHaveANegativeAlpha) {
   const float e = 0.36787944f;  // exp(-1)
-  expect_near(OneNode("Elu", 6).real("alpha", -2).run({reals({2}, {-1, 3})})[0],
+  expect_near(OneNode("Elu", 6, {{"alpha", -2.0f}}), {reals({2}, {-1, 3})},
               reals({2}, {2 - 2 * e, 3}));
 }
 
 // Before version 7, a slope for each channel was not broadcast from the right.
 TEST(OnnxActivations, AnOldSlopeIsThatOfAChannel) {
   const Tensor x = reals({1, 2, 2}, {-1, 1, -1, -2}), slope = reals({2}, {2, 3});
-  EXPECT_TRUE(OneNode("PRelu", 6).run({x, slope})[0].same_bits(reals({1, 2, 2}, {-2, 1, -3, -6})));
-  EXPECT_TRUE(OneNode("PRelu", 7).run({x, slope})[0].same_bits(reals({1, 2, 2}, {-2, 1, -2, -6})));
+  expect_bits(OneNode("PRelu", 6), {x, slope}, reals({1, 2, 2}, {-2, 1, -3, -6}));
+  expect_bits(OneNode("PRelu", 7), {x, slope}, reals({1, 2, 2}, {-2, 1, -2, -6}));
 }
 
 TEST(OnnxLogic, BoolsAreEqualWhereBothAreFalse) {
   const Tensor a = truths({4}, {false, false, true, true});
   const Tensor b = truths({4}, {false, true, false, true});
-  EXPECT_TRUE(
-      OneNode("Equal", 13).run({a, b})[0].same_bits(truths({4}, {true, false, false, true})));
+  expect_bits(OneNode("Equal", 13), {a, b}, truths({4}, {true, false, false, true}));
 }
 
 TEST(OnnxShapes, OldTilesRepeatOneAxis) {
-  EXPECT_TRUE(
-      OneNode("Tile", 5).run({reals({2, 1}, {1, 2}), whole({}, {3}), whole({}, {1})})[0].same_bits(
-          reals({2, 3}, {1, 1, 1, 2, 2, 2})));
+  expect_bits(OneNode("Tile", 5), {reals({2, 1}, {1, 2}), whole({}, {3}), whole({}, {1})},
+              reals({2, 3}, {1, 1, 1, 2, 2, 2}));
 }
 
 TEST(OnnxShapes, ASqueezeWithoutAxesTakesEveryOne) {
-  EXPECT_TRUE(
-      OneNode("Squeeze", 13).run({reals({1, 2, 1}, {1, 2})})[0].same_bits(reals({2}, {1, 2})));
+  expect_bits(OneNode("Squeeze", 13), {reals({1, 2, 1}, {1, 2})}, reals({2}, {1, 2}));
 }
 
 // Of two channels; without a mode, blocks come before channels.
 TEST(OnnxShapes, DepthIsOfBlocksOfChannelsUnlessTheModeIsAnother) {
   const Tensor x = reals({1, 8, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
-  EXPECT_TRUE(OneNode("DepthToSpace", 13)
-                  .integer("blocksize", 2)
-                  .run({x})[0]
-                  .same_bits(reals({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7})));
-  EXPECT_TRUE(OneNode("DepthToSpace", 13)
-                  .integer("blocksize", 2)
-                  .text("mode", "CRD")
-                  .run({x})[0]
-                  .same_bits(reals({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})));
+  expect_bits(OneNode("DepthToSpace", 13, {{"blocksize", 2}}), {x},
+              reals({1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7}));
+  expect_bits(OneNode("DepthToSpace", 13, {{"blocksize", 2}, {"mode", "CRD"}}), {x},
+              reals({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(OnnxShapes, AreRefusedWhereTheyDoNotFit) {
-  constexpr ErrorCode kShape = ErrorCode::kShape;
   const Tensor x = reals({2, 3}, {1, 2, 3, 4, 5, 6}),
                image = Tensor::zeros({Dtype::kF32, {1, 6, 3, 4}});
-  expect_refused(OneNode("Reshape", 14), {x, whole({3}, {2, 3, 0})}, kShape,
-                 "dimension 2 of [2, 3, 0] copies one that f32[2, 3] does not have");
-  expect_refused(OneNode("Reshape", 14), {x, whole({3}, {-1, 3, -1})}, kShape,
-                 "[-1, 3, -1] has more than one -1");
-  expect_refused(OneNode("Flatten", 13).integer("axis", 3), {x}, kShape,
-                 "axis 3 is outside of rank 2");
-  expect_refused(OneNode("Flatten", 13).integer("axis", -3), {x}, kShape,
-                 "axis -3 is outside of rank 2");
-  expect_refused(OneNode("Squeeze", 13), {x, whole({1}, {0})}, kShape,
-                 "dimension 0 of f32[2, 3] is not 1");
-  expect_refused(OneNode("Unsqueeze", 13), {x, whole({2}, {0, 0})}, kShape,
-                 "duplicate axis: [0, 0]");
-  expect_refused(OneNode("Unsqueeze", 13), {x}, ErrorCode::kFormat, "axes are missing");
-  expect_refused(OneNode("Tile", 13), {x, whole({1}, {2})}, kShape, "1 repeats for f32[2, 3]");
+  refused(OneNode("Reshape", 14), {x, whole({3}, {2, 3, 0})}, ErrorCode::kShape);
+  refused(OneNode("Reshape", 14), {x, whole({3}, {-1, 3, -1})}, ErrorCode::kShape);
+  refused(OneNode("Flatten", 13, {{"axis", 3}}), {x}, ErrorCode::kShape);
+  refused(OneNode("Flatten", 13, {{"axis", -3}}), {x}, ErrorCode::kShape);
+  refused(OneNode("Squeeze", 13), {x, whole({1}, {0})}, ErrorCode::kShape);
+  refused(OneNode("Unsqueeze", 13), {x, whole({2}, {0, 0})}, ErrorCode::kShape);
+  refused(OneNode("Unsqueeze", 13), {x}, ErrorCode::kFormat);
+  refused(OneNode("Tile", 13), {x, whole({1}, {2})}, ErrorCode::kShape);
   for (const char* op : {"DepthToSpace", "SpaceToDepth"})
     for (const std::int64_t block : {0, 2, 65537})
-      expect_refused(OneNode(op, 13).integer("blocksize", block), {image}, kShape,
-                     "blocks of " + std::to_string(block) + " do not fit f32[1, 6, 3, 4]");
-  expect_refused(OneNode("DepthToSpace", 13).integer("blocksize", 1), {x}, kShape,
-                 "blocks of 1 do not fit f32[2, 3]");
-  expect_refused(OneNode("Reshape", 14), {x, reals({1}, {6})}, ErrorCode::kDtype,
-                 "input 1 is f32[1], expected a vector of integers");
-  expect_refused(OneNode("Reshape", 14), {x, whole({1, 1}, {6})}, kShape,
-                 "input 1 is i64[1, 1], expected a vector of integers");
-  expect_refused(OneNode("Trilu", 14), {x, whole({2}, {1, 2})}, kShape,
-                 "input 1 is i64[2], expected one integer");
-  expect_refused(OneNode("Trilu", 14), {x, reals({}, {1})}, ErrorCode::kDtype,
-                 "input 1 is f32[], expected one integer");
+      refused(OneNode(op, 13, {{"blocksize", block}}), {image}, ErrorCode::kShape);
+  refused(OneNode("DepthToSpace", 13, {{"blocksize", 1}}), {x}, ErrorCode::kShape);
+  refused(OneNode("Reshape", 14), {x, reals({1}, {6})}, ErrorCode::kDtype);
+  refused(OneNode("Reshape", 14), {x, whole({1, 1}, {6})}, ErrorCode::kShape);
+  refused(OneNode("Trilu", 14), {x, whole({2}, {1, 2})}, ErrorCode::kShape);
+  refused(OneNode("Trilu", 14), {x, reals({}, {1})}, ErrorCode::kDtype);
 }
 
 // Of nothing, the open dimension is 0; numbers may be i32.
 TEST(OnnxShapes, AreOpenWhereNothingIs) {
   const auto reshaped = [](const Tensor& shape) {
-    return OneNode("Reshape", 14)
-        .integer("allowzero", 1)
+    return OneNode("Reshape", 14, {{"allowzero", 1}})
         .run({Tensor::zeros({Dtype::kF32, {0, 3}}), shape})[0]
         .shape();
   };
   EXPECT_EQ(reshaped(whole({2}, {0, -1})), (Shape{0, 0}));
   EXPECT_EQ(reshaped(narrow({2}, {-1, 3})), (Shape{0, 3}));
-  EXPECT_EQ(OneNode("Flatten", 13).integer("axis", 2).run({reals({1, 2}, {1, 2})})[0].shape(),
+  EXPECT_EQ(OneNode("Flatten", 13, {{"axis", 2}}).run({reals({1, 2}, {1, 2})})[0].shape(),
             (Shape{2, 1}));
 }
 
 TEST(OnnxParts, AreRefusedWhereTheyDoNotFit) {
-  constexpr ErrorCode kShape = ErrorCode::kShape;
   const Tensor x = reals({4}, {1, 2, 3, 4}), none = Tensor::zeros({Dtype::kF32, {0}});
-  const std::string sizes = "the sizes of the parts do not add up to the dimension";
   for (const Tensor& split : {whole({2}, {1, 2}), whole({2}, {3, 2}), whole({2}, {5, -1})})
-    expect_refused(OneNode("Split", 13), {x, split}, kShape, sizes, 2);
-  expect_refused(OneNode("Split", 18).integer("num_outputs", 3), {x}, ErrorCode::kFormat,
-                 "num_outputs is 3, but the node has 2 outputs", 2);
+    refused(OneNode("Split", 13), {x, split}, ErrorCode::kShape, 2);
+  refused(OneNode("Split", 18, {{"num_outputs", 3}}), {x}, ErrorCode::kFormat, 2);
   const auto slice = [&](const Tensor& ends, const Tensor& axes, const Tensor& steps,
-                         ErrorCode code, std::string_view why) {
-    expect_refused(OneNode("Slice", 13), {x, whole({1}, {0}), ends, axes, steps}, code, why);
+                         ErrorCode code = ErrorCode::kShape) {
+    refused(OneNode("Slice", 13), {x, whole({1}, {0}), ends, axes, steps}, code);
   };
   const Tensor zero = whole({1}, {0}), one = whole({1}, {1}), two = whole({2}, {1, 1});
-  slice(two, zero, one, kShape, "1 starts, 2 ends, 1 axes, 1 steps; expected equal counts");
-  slice(one, two, one, kShape, "1 starts, 1 ends, 2 axes, 1 steps; expected equal counts");
-  slice(one, zero, two, kShape, "1 starts, 1 ends, 1 axes, 2 steps; expected equal counts");
-  slice(one, zero, zero, ErrorCode::kInvalidArgument, "a step is 0");
-  const auto pad = [&](const Tensor& of, const char* mode, const Tensor& pads, ErrorCode code,
-                       std::string_view why) {
-    expect_refused(OneNode("Pad", 19).text("mode", mode), {of, pads}, code, why);
+  slice(two, zero, one);
+  slice(one, two, one);
+  slice(one, zero, two);
+  slice(one, zero, zero, ErrorCode::kInvalidArgument);
+  const auto pad = [&](const Tensor& of, const char* mode, const Tensor& pads,
+                       ErrorCode code = ErrorCode::kShape) {
+    refused(OneNode("Pad", 19, {{"mode", mode}}), {of, pads}, code);
   };
-  pad(x, "mirror", two, ErrorCode::kUnsupported,
-      "expected the mode constant, reflect, edge or wrap");
-  pad(x, "constant", one, kShape, "1 pads for 1 axes");
-  pad(x, "constant", whole({2}, {(std::int64_t{1} << 40) + 1, 0}), kShape,
-      "pads of more than 2^40");
-  pad(x, "constant", whole({2}, {0, -(std::int64_t{1} << 40) - 1}), kShape,
-      "pads of more than 2^40");
-  pad(x, "constant", whole({2}, {-3, -2}), kShape,
-      "negative pads remove more than the dimension has");
-  pad(none, "edge", two, kShape, "an empty dimension cannot be padded");
-  pad(x, "edge", whole({2}, {3'000'000'000, 0}), ErrorCode::kUnsupported,
-      "a sequence of 3000000004 numbers is too long");
+  pad(x, "mirror", two, ErrorCode::kUnsupported);
+  pad(x, "constant", one);
+  pad(x, "constant", whole({2}, {(std::int64_t{1} << 40) + 1, 0}));
+  pad(x, "constant", whole({2}, {0, -(std::int64_t{1} << 40) - 1}));
+  pad(x, "constant", whole({2}, {-3, -2}));
+  pad(none, "edge", two);
+  pad(x, "edge", whole({2}, {3'000'000'000, 0}), ErrorCode::kUnsupported);
 }
 
 // Of five elements in parts of two, the third has one and the fourth none.
 TEST(OnnxParts, TheLastOfASplitMayBeEmpty) {
   const auto parts =
-      OneNode("Split", 18).integer("num_outputs", 4).run({reals({5}, {1, 2, 3, 4, 5})}, 4);
+      OneNode("Split", 18, {{"num_outputs", 4}}).run({reals({5}, {1, 2, 3, 4, 5})}, 4);
   EXPECT_TRUE(parts[1].same_bits(reals({2}, {3, 4})));
   EXPECT_TRUE(parts[2].same_bits(reals({1}, {5})));
   EXPECT_TRUE(parts[3].same_bits(reals({0}, {})));
@@ -548,20 +456,19 @@ TEST(OnnxParts, TheLastOfASplitMayBeEmpty) {
 
 TEST(OnnxParts, SmallIntegersArePadded) {
   const Tensor around = whole({2}, {1, 1});
-  EXPECT_TRUE(OneNode("Pad", 13)
-                  .run({Tensor::from<std::int8_t>({2}, {1, -2}), around,
-                        Tensor::scalar<std::int8_t>(-3)})[0]
-                  .same_bits(Tensor::from<std::int8_t>({4}, {-3, 1, -2, -3})));
-  EXPECT_TRUE(OneNode("Pad", 13)
-                  .run({Tensor::from<std::uint8_t>({2}, {1, 200}), around,
-                        Tensor::scalar<std::uint8_t>(255)})[0]
-                  .same_bits(Tensor::from<std::uint8_t>({4}, {255, 1, 200, 255})));
+  expect_bits(OneNode("Pad", 13),
+              {Tensor::from<std::int8_t>({2}, {1, -2}), around, Tensor::scalar<std::int8_t>(-3)},
+              Tensor::from<std::int8_t>({4}, {-3, 1, -2, -3}));
+  expect_bits(
+      OneNode("Pad", 13),
+      {Tensor::from<std::uint8_t>({2}, {1, 200}), around, Tensor::scalar<std::uint8_t>(255)},
+      Tensor::from<std::uint8_t>({4}, {255, 1, 200, 255}));
 }
 
 // A condition may be shorter than the axis, but not true beyond its end.
 TEST(OnnxParts, AConditionChoosesPlaces) {
   const Tensor x = reals({2, 2}, {1, 2, 3, 4});
-  const auto compress = [&](const std::vector<bool>& condition, OneNode node) {
+  const auto compress = [&](const std::vector<bool>& condition, OneNode&& node) {
     return node.run({x, Tensor::generate<bool>({static_cast<std::int64_t>(condition.size())},
                                                [&](std::span<bool> out) {
                                                  std::copy(condition.begin(), condition.end(),
@@ -570,32 +477,28 @@ TEST(OnnxParts, AConditionChoosesPlaces) {
   };
   const std::vector<bool> third{false, false, true};
   EXPECT_TRUE(compress(third, OneNode("Compress", 11)).same_bits(reals({1}, {3})));
-  EXPECT_TRUE(compress({false, true, false}, std::move(OneNode("Compress", 11).integer("axis", 0)))
+  EXPECT_TRUE(compress({false, true, false}, OneNode("Compress", 11, {{"axis", 0}}))
                   .same_bits(reals({1, 2}, {3, 4})));
-  expect_error(ErrorCode::kShape, "the condition is true at 2, expected places below 2",
-               [&] { compress(third, std::move(OneNode("Compress", 11).integer("axis", 0))); });
+  expect_refused(ErrorCode::kShape, [&] {
+    compress(third, OneNode("Compress", 11, {{"axis", 0}}));
+  });
 }
 
 TEST(OnnxParts, SlicesHaveInputsSinceVersion10) {
   const Tensor x = reals({4}, {1, 2, 3, 4});
-  EXPECT_TRUE(OneNode("Slice", 9)
-                  .integers("starts", {1})
-                  .integers("ends", {3})
-                  .run({x})[0]
-                  .same_bits(reals({2}, {2, 3})));
-  EXPECT_TRUE(OneNode("Slice", 10)
-                  .run({x, whole({1}, {1}), whole({1}, {3})})[0]
-                  .same_bits(reals({2}, {2, 3})));
+  expect_bits(OneNode("Slice", 9, {{"starts", Ints{1}}, {"ends", Ints{3}}}), {x},
+              reals({2}, {2, 3}));
+  expect_bits(OneNode("Slice", 10), {x, whole({1}, {1}), whole({1}, {3})}, reals({2}, {2, 3}));
 }
 
 TEST(OnnxParts, OldConcatsWereAlongTheSecondAxis) {
   const Tensor x = reals({1, 2}, {1, 2});
-  EXPECT_TRUE(OneNode("Concat", 1).run({x, x})[0].same_bits(reals({1, 4}, {1, 2, 1, 2})));
+  expect_bits(OneNode("Concat", 1), {x, x}, reals({1, 4}, {1, 2, 1, 2}));
 }
 
 TEST(OnnxParts, APadMayGoAroundItsEnds) {
   const auto padded = [](const Tensor& x, const char* mode, std::int64_t low, std::int64_t high) {
-    return OneNode("Pad", 19).text("mode", mode).run({x, whole({2}, {low, high})})[0];
+    return OneNode("Pad", 19, {{"mode", mode}}).run({x, whole({2}, {low, high})})[0];
   };
   const Tensor x = reals({3}, {1, 2, 3});
   EXPECT_TRUE(padded(x, "wrap", 4, 2).same_bits(reals({9}, {3, 1, 2, 3, 1, 2, 3, 1, 2})));
@@ -603,51 +506,36 @@ TEST(OnnxParts, APadMayGoAroundItsEnds) {
   EXPECT_TRUE(padded(x, "edge", 2, 1).same_bits(reals({6}, {1, 1, 1, 2, 3, 3})));
   EXPECT_TRUE(padded(x, "edge", -1, 1).same_bits(reals({3}, {2, 3, 3})));
   EXPECT_TRUE(padded(reals({1}, {7}), "reflect", 1, 1).same_bits(reals({3}, {7, 7, 7})));
-  EXPECT_TRUE(OneNode("Pad", 13)
-                  .run({truths({2}, {true, false}), whole({2}, {1, 1}), truths({}, {true})})[0]
-                  .same_bits(truths({4}, {true, true, false, true})));
+  expect_bits(OneNode("Pad", 13),
+              {truths({2}, {true, false}), whole({2}, {1, 1}), truths({}, {true})},
+              truths({4}, {true, true, false, true}));
   const auto bytes = [](const Shape& shape, std::initializer_list<std::uint8_t> values) {
     return Tensor::from<std::uint8_t>(shape, values);
   };
-  EXPECT_TRUE(OneNode("Pad", 13)
-                  .run({bytes({2}, {1, 255}), whole({2}, {0, 1}), bytes({}, {200})})[0]
-                  .same_bits(bytes({3}, {1, 255, 200})));
-  EXPECT_TRUE(OneNode("Pad", 2)
-                  .integers("pads", {1, 0})
-                  .real("value", 5)
-                  .run({x})[0]
-                  .same_bits(reals({4}, {5, 1, 2, 3})));
-  EXPECT_TRUE(OneNode("Pad", 1)
-                  .integers("paddings", {0, 1})
-                  .run({x})[0]
-                  .same_bits(reals({4}, {1, 2, 3, 0})));
+  expect_bits(OneNode("Pad", 13), {bytes({2}, {1, 255}), whole({2}, {0, 1}), bytes({}, {200})},
+              bytes({3}, {1, 255, 200}));
+  expect_bits(OneNode("Pad", 2, {{"pads", Ints{1, 0}}, {"value", 5.0f}}), {x},
+              reals({4}, {5, 1, 2, 3}));
+  expect_bits(OneNode("Pad", 1, {{"paddings", Ints{0, 1}}}), {x}, reals({4}, {1, 2, 3, 0}));
 }
 
 TEST(OnnxReductions, OfBytesAndOfTruths) {
   const Tensor bytes = Tensor::from<std::int8_t>({3}, {-3, 4, -5});
-  EXPECT_TRUE(OneNode("ReduceMin", 18)
-                  .integer("keepdims", 0)
-                  .run({bytes})[0]
-                  .same_bits(Tensor::from<std::int8_t>({}, {-5})));
-  EXPECT_TRUE(OneNode("ReduceMax", 18)
-                  .integer("keepdims", 0)
-                  .run({Tensor::from<std::uint8_t>({2}, {200, 100})})[0]
-                  .same_bits(Tensor::from<std::uint8_t>({}, {200})));
+  expect_bits(OneNode("ReduceMin", 18, {{"keepdims", 0}}), {bytes},
+              Tensor::from<std::int8_t>({}, {-5}));
+  expect_bits(OneNode("ReduceMax", 18, {{"keepdims", 0}}),
+              {Tensor::from<std::uint8_t>({2}, {200, 100})}, Tensor::from<std::uint8_t>({}, {200}));
   for (const auto& [op, of_both, of_none] :
        {std::tuple{"ReduceMax", true, false}, std::tuple{"ReduceMin", false, true}}) {
     EXPECT_EQ(OneNode(op, 20).run({truths({2}, {true, false})})[0].item<bool>(), of_both);
     EXPECT_EQ(OneNode(op, 20).run({truths({0}, {})})[0].item<bool>(), of_none);
   }
-  EXPECT_TRUE(OneNode("ReduceL2", 18)
-                  .integer("keepdims", 0)
-                  .run({narrow({2}, {3, -4})})[0]
-                  .same_bits(narrow({}, {5})));
+  expect_bits(OneNode("ReduceL2", 18, {{"keepdims", 0}}), {narrow({2}, {3, -4})}, narrow({}, {5}));
 }
 
 TEST(OnnxReductions, ExponentialsOfLargeNumbersDoNotOverflow) {
   const Tensor x = reals({4, 2}, {1000, 1000, -1000, -1000, -kInf, -kInf, kInf, 0});
-  const Tensor y =
-      OneNode("ReduceLogSumExp", 13).integers("axes", {1}).integer("keepdims", 0).run({x})[0];
+  const Tensor y = OneNode("ReduceLogSumExp", 13, {{"axes", Ints{1}}, {"keepdims", 0}}).run({x})[0];
   const auto values = y.values<float>();
   EXPECT_NEAR(values[0], 1000 + std::log(2.0f), 1e-3);
   EXPECT_NEAR(values[1], -1000 + std::log(2.0f), 1e-3);
@@ -657,30 +545,17 @@ TEST(OnnxReductions, ExponentialsOfLargeNumbersDoNotOverflow) {
 
 // ---- norms and classes
 
+// The momentum is the share of what was.
 TEST(OnnxNorms, BatchStatisticsInTraining) {
   const Tensor x = reals({2, 1, 2}, {1, 3, 5, 7});
   const Tensor one = reals({1}, {1}), zero = reals({1}, {0}), old = reals({1}, {10});
-  const auto y = OneNode("BatchNormalization", 15)
-                     .integer("training_mode", 1)
-                     .real("momentum", 0.5f)
-                     .real("epsilon", 0)
+  const auto y = OneNode("BatchNormalization", 15,
+                         {{"training_mode", 1}, {"momentum", 0.75f}, {"epsilon", 0.0f}})
                      .run({x, one, zero, old, old}, 3);
   const float unit = 1 / std::sqrt(5.0f);
   expect_near(y[0], reals({2, 1, 2}, {-3 * unit, -unit, unit, 3 * unit}));
-  expect_near(y[1], reals({1}, {7}));
-  expect_near(y[2], reals({1}, {7.5f}));
-}
-
-// The momentum is the share of what was.
-TEST(OnnxNorms, RunningStatisticsKeepTheirShare) {
-  const Tensor x = reals({2, 1, 2}, {1, 3, 5, 7});
-  const Tensor one = reals({1}, {1}), zero = reals({1}, {0}), old = reals({1}, {8});
-  const auto y = OneNode("BatchNormalization", 15)
-                     .integer("training_mode", 1)
-                     .real("momentum", 0.75f)
-                     .run({x, one, zero, old, old}, 3);
-  expect_near(y[1], reals({1}, {7}));
-  expect_near(y[2], reals({1}, {7.25f}));
+  expect_near(y[1], reals({1}, {8.5f}));
+  expect_near(y[2], reals({1}, {8.75f}));
 }
 
 // From version 7 to 13, a node was in training where it gave statistics.
@@ -689,8 +564,7 @@ TEST(OnnxNorms, OldVersionsTrainWhereTheyGiveStatistics) {
   const Tensor one = reals({1}, {1}), two = reals({1}, {2}), four = reals({1}, {4});
   for (const int version : {7, 9}) {
     const auto run = [&](int outputs) {
-      return OneNode("BatchNormalization", version)
-          .real("epsilon", 0)
+      return OneNode("BatchNormalization", version, {{"epsilon", 0.0f}})
           .run({x, one, two, two, four}, outputs);
     };
     expect_near(run(1)[0], reals({2, 1, 2}, {1.5f, 2.5f, 3.5f, 4.5f}));
@@ -705,13 +579,8 @@ TEST(OnnxNorms, OldVersionsTrainWhereTheyGiveStatistics) {
 
 // Of an even number of channels, one more lies behind.
 TEST(OnnxNorms, AnEvenWindowReachesFurtherBehind) {
-  expect_near(OneNode("LRN", 13)
-                  .integer("size", 2)
-                  .real("alpha", 2)
-                  .real("beta", 1)
-                  .real("bias", 0)
-                  .run({reals({1, 3, 1}, {1, 2, 3})})[0],
-              reals({1, 3, 1}, {1.0f / 5, 2.0f / 13, 1.0f / 3}));
+  expect_near(OneNode("LRN", 13, {{"size", 2}, {"alpha", 2.0f}, {"beta", 1.0f}, {"bias", 0.0f}}),
+              {reals({1, 3, 1}, {1, 2, 3})}, reals({1, 3, 1}, {1.0f / 5, 2.0f / 13, 1.0f / 3}));
 }
 
 // Rows whose variance is ten times the epsilon of 1e-5 that all have unless they name one.
@@ -719,14 +588,14 @@ TEST(OnnxNorms, HaveTheEpsilonOfTheFormat) {
   const Tensor x = reals({1, 1, 2}, {0.01f, -0.01f});
   const Tensor one = reals({1}, {1}), zero = reals({1}, {0}), variance = reals({1}, {1e-4f});
   const float y = 0.95346259f;  // 0.01 / sqrt(1.1e-4)
-  const auto expect_it = [&](OneNode&& node, const std::vector<std::optional<Tensor>>& inputs) {
+  const auto expect_it = [&](OneNode&& node, const Inputs& inputs) {
     SCOPED_TRACE(node.node->op_type());
     expect_near(node.run(inputs)[0], reals({1, 1, 2}, {y, -y}));
   };
   expect_it(OneNode("BatchNormalization", 15), {x, one, zero, zero, variance});
   expect_it(OneNode("BatchNormalization", 6), {x, one, zero, zero, one});
   expect_it(OneNode("InstanceNormalization", 6), {x, one, zero});
-  expect_it(std::move(OneNode("GroupNormalization", 21).integer("num_groups", 1)), {x, one, zero});
+  expect_it(OneNode("GroupNormalization", 21, {{"num_groups", 1}}), {x, one, zero});
   expect_it(OneNode("LayerNormalization", 17), {x, reals({2}, {1, 1})});
   expect_it(OneNode("RMSNormalization", 23), {x, reals({2}, {1, 1})});
 }
@@ -736,9 +605,7 @@ TEST(OnnxNorms, GroupFactorsOfBothMeanings) {
   const Tensor by_group = reals({2}, {1, 10}), nothing = reals({2}, {0, 0});
   const Tensor by_channel = reals({4}, {1, 1, 10, 10}), none = reals({4}, {0, 0, 0, 0});
   const auto run = [&](int version, const Tensor& scale, const Tensor& bias) {
-    return OneNode("GroupNormalization", version)
-        .integer("num_groups", 2)
-        .real("epsilon", 0)
+    return OneNode("GroupNormalization", version, {{"num_groups", 2}, {"epsilon", 0.0f}})
         .run({x, scale, bias})[0];
   };
   const Tensor wanted = reals({1, 4, 2}, {-1, 1, -1, 1, -10, 10, -10, 10});
@@ -747,23 +614,19 @@ TEST(OnnxNorms, GroupFactorsOfBothMeanings) {
 }
 
 TEST(OnnxNorms, AreRefusedWhereTheyDoNotFit) {
-  constexpr ErrorCode kShape = ErrorCode::kShape;
   const Tensor row = reals({2}, {1, 2}), x = reals({1, 3, 1}, {1, 2, 3}), c = reals({3}, {1, 1, 1});
-  const std::string no_channels = "f32[2] has no channels, expected (N, C, ...)";
-  expect_refused(OneNode("BatchNormalization", 15), {row, row, row, row, row}, kShape, no_channels);
-  expect_refused(OneNode("InstanceNormalization", 6), {row, row, row}, kShape, no_channels);
-  expect_refused(OneNode("BatchNormalization", 7).integer("spatial", 0), {x, c, c, c, c},
-                 ErrorCode::kUnsupported, "statistics of every element (spatial 0)");
+  refused(OneNode("BatchNormalization", 15), {row, row, row, row, row}, ErrorCode::kShape);
+  refused(OneNode("InstanceNormalization", 6), {row, row, row}, ErrorCode::kShape);
+  refused(OneNode("BatchNormalization", 7, {{"spatial", 0}}), {x, c, c, c, c},
+          ErrorCode::kUnsupported);
   for (const std::int64_t groups : {0, 2})
-    expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", groups), {x, c, c},
-                   kShape, "the channels of f32[1, 3, 1] do not split into");
-  expect_refused(OneNode("GroupNormalization", 21).integer("num_groups", 1), {row, row, row},
-                 kShape, "the channels of f32[2] do not split into 1 groups");
+    refused(OneNode("GroupNormalization", 21, {{"num_groups", groups}}), {x, c, c},
+            ErrorCode::kShape);
+  refused(OneNode("GroupNormalization", 21, {{"num_groups", 1}}), {row, row, row},
+          ErrorCode::kShape);
   for (const std::int64_t size : {0, 1025})
-    expect_refused(OneNode("LRN", 13).integer("size", size), {x}, ErrorCode::kUnsupported,
-                   "a window of " + std::to_string(size) + " channels of f32[1, 3, 1]");
-  expect_refused(OneNode("LpNormalization", 22).integer("p", 3), {x}, ErrorCode::kUnsupported,
-                 "expected the norm p 1 or 2, got 3");
+    refused(OneNode("LRN", 13, {{"size", size}}), {x}, ErrorCode::kUnsupported);
+  refused(OneNode("LpNormalization", 22, {{"p", 3}}), {x}, ErrorCode::kUnsupported);
 }
 
 // Statistics are of f32 unless they are to have the type of x; the second may be wanted alone.
@@ -771,8 +634,8 @@ TEST(OnnxNorms, StatisticsOfRowsComeAlone) {
   const Tensor x = Tensor::from<double>({1, 2}, {1, 3}), scale = Tensor::from<double>({2}, {1, 1});
   for (const std::int64_t stash : {0, 1, 11}) {  // 0: none is named
     OneNode node("LayerNormalization", 17);
-    node.real("epsilon", 0);
-    if (stash > 0) node.integer("stash_type", stash);
+    node.add("epsilon", 0.0f);
+    if (stash > 0) node.add("stash_type", stash);
     for (const char* name : {"x", "scale"}) node.node->add_input(name);
     for (const char* name : {"", "", "deviation"}) node.node->add_output(name);
     auto& graph = *node.model.mutable_graph();
@@ -787,13 +650,13 @@ TEST(OnnxNorms, StatisticsOfRowsComeAlone) {
 // A scale of more dimensions than a row.
 TEST(OnnxNorms, AScaleOfRmsMayBeOneOfAll) {
   const Tensor x = reals({2, 2}, {1, 1, 2, 2}), scale = reals({2, 1}, {3, 5});
-  expect_near(OneNode("RMSNormalization", 23).real("epsilon", 0).run({x, scale})[0],
+  expect_near(OneNode("RMSNormalization", 23, {{"epsilon", 0.0f}}), {x, scale},
               reals({2, 2}, {3, 3, 5, 5}));
 }
 
 TEST(OnnxNorms, MeansAndVariancesAreOverTheseAxes) {
   const Tensor x = reals({2, 2}, {1, 5, 3, 9});
-  expect_near(OneNode("MeanVarianceNormalization", 13).integers("axes", {0}).run({x})[0],
+  expect_near(OneNode("MeanVarianceNormalization", 13, {{"axes", Ints{0}}}), {x},
               reals({2, 2}, {-1, -1, 1, 1}));
 }
 
@@ -803,15 +666,14 @@ TEST(OnnxNorms, ALineOfAnySizeHasItsDirection) {
     expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({1, 2}, {0.6f, 0.8f}));
   }
   const Tensor x = reals({1, 2}, {3e38f, 3e38f});
-  expect_near(OneNode("LpNormalization", 22).integer("p", 1).run({x})[0],
-              reals({1, 2}, {0.5f, 0.5f}));
+  expect_near(OneNode("LpNormalization", 22, {{"p", 1}}).run({x})[0], reals({1, 2}, {0.5f, 0.5f}));
 }
 
 // Not in i64, as the sums of this library.
 TEST(OnnxReductions, OfI32AreI32) {
   const Tensor x = Tensor::from<std::int32_t>({2}, {7, -3});
   for (const std::string name : {"ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1"}) {
-    const Tensor y = OneNode(name, 18).integer("keepdims", 0).run({x})[0];
+    const Tensor y = OneNode(name, 18, {{"keepdims", 0}}).run({x})[0];
     EXPECT_EQ(y.dtype(), Dtype::kI32) << name;
   }
   const Tensor axis = Tensor::scalar<std::int64_t>(0);
@@ -820,133 +682,113 @@ TEST(OnnxReductions, OfI32AreI32) {
 
 TEST(OnnxNorms, ALineOfZerosHasNoDirection) {
   const Tensor x = reals({2, 2}, {0, 0, 3, 4});
-  expect_near(OneNode("LpNormalization", 22).run({x})[0], reals({2, 2}, {0, 0, 0.6f, 0.8f}));
-  expect_near(OneNode("LpNormalization", 22).integer("p", 1).run({reals({1, 2}, {-1, 3})})[0],
+  expect_near(OneNode("LpNormalization", 22), {x}, reals({2, 2}, {0, 0, 0.6f, 0.8f}));
+  expect_near(OneNode("LpNormalization", 22, {{"p", 1}}), {reals({1, 2}, {-1, 3})},
               reals({1, 2}, {-0.25f, 0.75f}));
 }
 
 TEST(OnnxClasses, SoftmaxWasOverAllDimensionsFromTheAxisOn) {
   const Tensor x = Tensor::zeros({Dtype::kF32, {2, 2, 2}});
-  expect_near(OneNode("Softmax", 12).run({x})[0],
+  expect_near(OneNode("Softmax", 12), {x},
               reals({2, 2, 2}, {.25f, .25f, .25f, .25f, .25f, .25f, .25f, .25f}));
-  expect_near(OneNode("Softmax", 13).run({x})[0],
+  expect_near(OneNode("Softmax", 13), {x},
               reals({2, 2, 2}, {.5f, .5f, .5f, .5f, .5f, .5f, .5f, .5f}));
   const Tensor tied = reals({1, 3}, {1, 2, 2});
-  expect_near(OneNode("Hardmax", 11).run({tied})[0], reals({1, 3}, {0, 1, 0}));
+  expect_near(OneNode("Hardmax", 11), {tied}, reals({1, 3}, {0, 1, 0}));
 }
 
 TEST(OnnxClasses, AnAxisBehindTheLastLeavesRowsOfOne) {
   const Tensor x = reals({1, 3}, {1, 5, 2});
   for (const char* op : {"Softmax", "Hardmax"})
-    expect_near(OneNode(op, 11).integer("axis", 2).run({x})[0], reals({1, 3}, {1, 1, 1}));
+    expect_near(OneNode(op, 11, {{"axis", 2}}), {x}, reals({1, 3}, {1, 1, 1}));
 }
 
 TEST(OnnxClasses, LossesNeedClassesAndIndicesOf32Bits) {
   const Tensor scores = reals({1, 2}, {0, 0}), label = whole({1}, {0});
-  expect_refused(OneNode("NegativeLogLikelihoodLoss", 13), {reals({2}, {0, 0}), label},
-                 ErrorCode::kShape, "f32[2] has no classes, expected (N, C, ...)");
+  refused(OneNode("NegativeLogLikelihoodLoss", 13), {reals({2}, {0, 0}), label}, ErrorCode::kShape);
   for (const std::int64_t index : {std::int64_t{1} << 31, -(std::int64_t{1} << 31) - 1})
-    expect_refused(OneNode("SoftmaxCrossEntropyLoss", 13).integer("ignore_index", index),
-                   {scores, label}, ErrorCode::kUnsupported,
-                   "ignore_index " + std::to_string(index) + " has more than 32 bits");
-  expect_refused(OneNode("SoftmaxCrossEntropyLoss", 13).text("reduction", "max"), {scores, label},
-                 ErrorCode::kFormat, "expected the reduction mean, sum or none, got 'max'");
+    refused(OneNode("SoftmaxCrossEntropyLoss", 13, {{"ignore_index", index}}), {scores, label},
+            ErrorCode::kUnsupported);
+  refused(OneNode("SoftmaxCrossEntropyLoss", 13, {{"reduction", "max"}}), {scores, label},
+          ErrorCode::kFormat);
 }
 
 // ---- indices and order
 
 TEST(OnnxIndices, GatherNdBehindDimensionsInCommon) {
   const Tensor x = narrow({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
-  EXPECT_TRUE(OneNode("GatherND", 12)
-                  .integer("batch_dims", 1)
-                  .run({x, whole({2, 1, 2}, {-1, 0, 0, 1})})[0]
-                  .same_bits(narrow({2, 1}, {2, 5})));
+  expect_bits(OneNode("GatherND", 12, {{"batch_dims", 1}}), {x, whole({2, 1, 2}, {-1, 0, 0, 1})},
+              narrow({2, 1}, {2, 5}));
 }
 
 // Version 11 gave it another name.
 TEST(OnnxIndices, AScatterIsOneOfOldVersions) {
-  const std::vector<std::optional<Tensor>> inputs{reals({2}, {1, 2}), whole({1}, {1}),
-                                                  reals({1}, {5})};
-  EXPECT_TRUE(OneNode("Scatter", 10).run(inputs)[0].same_bits(reals({2}, {1, 5})));
-  EXPECT_TRUE(OneNode("ScatterElements", 11).run(inputs)[0].same_bits(reals({2}, {1, 5})));
+  const Inputs inputs{reals({2}, {1, 2}), whole({1}, {1}), reals({1}, {5})};
+  expect_bits(OneNode("Scatter", 10), inputs, reals({2}, {1, 5}));
+  expect_bits(OneNode("ScatterElements", 11), inputs, reals({2}, {1, 5}));
   for (const auto& [op, version] : {std::pair{"Scatter", 11}, {"ScatterElements", 10}})
-    expect_error(ErrorCode::kUnsupported,
-                 std::string("operators that Limpid does not have: ") + op + " ('y0')",
-                 [&, op = op, version = version] { OneNode(op, version).imported(inputs); });
+    expect_refused(ErrorCode::kUnsupported,
+                   [&, op = op, version = version] { OneNode(op, version).imported(inputs); });
 }
 
 TEST(OnnxIndices, AreRefusedWhereTheyDoNotFit) {
   const Tensor x = reals({2, 2}, {1, 2, 3, 4});
   for (const Tensor& places : {whole({1, 3}, {0, 0, 0}), whole({1, 0}, {}), whole({}, {0})})
-    expect_refused(OneNode("GatherND", 12), {x, places}, ErrorCode::kShape, "indices i64[");
+    refused(OneNode("GatherND", 12), {x, places}, ErrorCode::kShape);
   for (const std::int64_t batch : {-1, 2})
-    expect_refused(OneNode("GatherND", 12).integer("batch_dims", batch), {x, whole({2, 1}, {0, 1})},
-                   ErrorCode::kShape, "indices i64[2, 1] of f32[2, 2] after");
+    refused(OneNode("GatherND", 12, {{"batch_dims", batch}}), {x, whole({2, 1}, {0, 1})},
+            ErrorCode::kShape);
   const Tensor cache = Tensor::zeros({Dtype::kF32, {1, 3, 1}}), row = reals({1, 1, 1}, {1});
   constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported;
-  expect_refused(OneNode("TensorScatter", 24).integer("axis", 0), {cache, row}, kUnsupported,
-                 "mode linear along axis 0 of f32[1, 3, 1]");
-  expect_refused(OneNode("TensorScatter", 24).text("mode", "ring"), {cache, row}, kUnsupported,
-                 "mode ring along axis 1");
-  expect_refused(OneNode("TensorScatter", 24), {cache, reals({1, 1}, {1})}, kUnsupported,
-                 "mode linear along axis 1 of f32[1, 3, 1], updates f32[1, 1]");
+  refused(OneNode("TensorScatter", 24, {{"axis", 0}}), {cache, row}, kUnsupported);
+  refused(OneNode("TensorScatter", 24, {{"mode", "ring"}}), {cache, row}, kUnsupported);
+  refused(OneNode("TensorScatter", 24), {cache, reals({1, 1}, {1})}, kUnsupported);
 }
 
 TEST(OnnxIndices, UpdatesOfOnePlaceCombine) {
   const Tensor x = reals({3}, {1, 2, 3});
   const Tensor places = whole({3}, {0, -3, 2}), updates = reals({3}, {4, 5, 6});
   const auto run = [&](const std::string& reduction) {
-    return OneNode("ScatterElements", 18).text("reduction", reduction).run({x, places, updates})[0];
+    return OneNode("ScatterElements", 18, {{"reduction", reduction}}).run({x, places, updates})[0];
   };
   EXPECT_TRUE(run("none").same_bits(reals({3}, {5, 2, 6})));
   EXPECT_TRUE(run("add").same_bits(reals({3}, {10, 2, 9})));
   EXPECT_TRUE(run("mul").same_bits(reals({3}, {20, 2, 18})));
   EXPECT_TRUE(run("max").same_bits(reals({3}, {5, 2, 6})));
   EXPECT_TRUE(run("min").same_bits(reals({3}, {1, 2, 3})));
-  expect_refused(OneNode("ScatterElements", 18).text("reduction", "sum"), {x, places, updates},
-                 ErrorCode::kFormat, "unknown reduction 'sum'");
-  EXPECT_TRUE(OneNode("ScatterND", 18)
-                  .text("reduction", "mul")
-                  .run({x, whole({2, 1}, {1, 1}), reals({2}, {5, 7})})[0]
-                  .same_bits(reals({3}, {1, 70, 3})));
+  refused(OneNode("ScatterElements", 18, {{"reduction", "sum"}}), {x, places, updates},
+          ErrorCode::kFormat);
+  expect_bits(OneNode("ScatterND", 18, {{"reduction", "mul"}}),
+              {x, whole({2, 1}, {1, 1}), reals({2}, {5, 7})}, reals({3}, {1, 70, 3}));
 }
 
 TEST(OnnxIndices, ACircularCacheGoesOnAtItsBeginning) {
   const Tensor cache = Tensor::zeros({Dtype::kF32, {2, 3, 1}});
   const Tensor update = reals({2, 2, 1}, {1, 2, 3, 4});
-  EXPECT_TRUE(OneNode("TensorScatter", 24)
-                  .text("mode", "circular")
-                  .run({cache, update, whole({2}, {2, 0})})[0]
-                  .same_bits(reals({2, 3, 1}, {2, 0, 1, 3, 4, 0})));
+  expect_bits(OneNode("TensorScatter", 24, {{"mode", "circular"}}),
+              {cache, update, whole({2}, {2, 0})}, reals({2, 3, 1}, {2, 0, 1, 3, 4, 0}));
 }
 
 TEST(OnnxOrder, PlacesOfExtremes) {
   const Tensor x = narrow({2, 3}, {1, 3, 3, 2, 0, 0});
-  EXPECT_TRUE(OneNode("ArgMax", 13)
-                  .integer("axis", -1)
-                  .integer("keepdims", 0)
-                  .integer("select_last_index", 1)
-                  .run({x})[0]
-                  .same_bits(whole({2}, {2, 0})));
-  EXPECT_TRUE(OneNode("ArgMin", 13).run({x})[0].same_bits(whole({1, 3}, {0, 1, 1})));
+  expect_bits(OneNode("ArgMax", 13, {{"axis", -1}, {"keepdims", 0}, {"select_last_index", 1}}), {x},
+              whole({2}, {2, 0}));
+  expect_bits(OneNode("ArgMin", 13), {x}, whole({1, 3}, {0, 1, 1}));
 }
 
 // Narrow numbers are compared in a wider type; the place is found along any axis.
 TEST(OnnxOrder, PlacesOfBytes) {
   const Tensor bytes = Tensor::from<std::int8_t>({2, 3}, {-3, 4, 4, -5, -6, 1});
-  EXPECT_TRUE(OneNode("ArgMax", 13)
-                  .integer("axis", 1)
-                  .integer("select_last_index", 1)
-                  .run({bytes})[0]
-                  .same_bits(whole({2, 1}, {2, 2})));
-  const auto least = OneNode("TopK", 11).integer("largest", 0).run({bytes, whole({1}, {2})}, 2);
+  expect_bits(OneNode("ArgMax", 13, {{"axis", 1}, {"select_last_index", 1}}), {bytes},
+              whole({2, 1}, {2, 2}));
+  const auto least = OneNode("TopK", 11, {{"largest", 0}}).run({bytes, whole({1}, {2})}, 2);
   EXPECT_TRUE(least[0].same_bits(Tensor::from<std::int8_t>({2, 2}, {-3, 4, -6, -5})));
   EXPECT_TRUE(least[1].same_bits(whole({2, 2}, {0, 1, 1, 0})));
   // 1, 2 and -4.
   for (const Tensor& x : {Tensor::from<F16>({3}, {{0x3c00}, {0x4000}, {0xc400}}),
                           Tensor::from<Bf16>({3}, {{0x3f80}, {0x4000}, {0xc080}})}) {
-    EXPECT_TRUE(OneNode("ArgMax", 13).run({x})[0].same_bits(whole({1}, {1})));
-    const auto last = OneNode("TopK", 11).integer("largest", 0).run({x, whole({1}, {1})}, 2);
+    expect_bits(OneNode("ArgMax", 13), {x}, whole({1}, {1}));
+    const auto last = OneNode("TopK", 11, {{"largest", 0}}).run({x, whole({1}, {1})}, 2);
     EXPECT_EQ(to_string(last[0].type()), to_string(Type{x.dtype(), {1}}));
     EXPECT_TRUE(last[1].same_bits(whole({1}, {2})));
   }
@@ -956,7 +798,7 @@ TEST(OnnxOrder, TopKOfEveryVersion) {
   const Tensor x = whole({4}, {2, 9, 2, 9});
   for (const int version : {9, 10, 11}) {
     OneNode node("TopK", version);
-    if (version < 10) node.integer("k", 3);
+    if (version < 10) node.add("k", 3);
     const auto y = version < 10 ? node.run({x}, 2) : node.run({x, whole({1}, {3})}, 2);
     EXPECT_TRUE(y[0].same_bits(whole({3}, {9, 9, 2}))) << version;
     EXPECT_TRUE(y[1].same_bits(whole({3}, {1, 3, 0}))) << version;
@@ -971,8 +813,8 @@ TEST(OnnxAttention, MasksMeetEachOther) {
   const Tensor q = Tensor::zeros({Dtype::kF32, {1, 1, 2, 1}});
   const Tensor k = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
   const Tensor v = reals({1, 1, 4, 1}, {1, 2, 4, 8});
-  const auto means = [&](const std::vector<std::optional<Tensor>>& inputs, bool causal) {
-    return OneNode("Attention", 24).integer("is_causal", causal ? 1 : 0).run(inputs)[0];
+  const auto means = [&](const Inputs& inputs, bool causal) {
+    return OneNode("Attention", 24, {{"is_causal", causal ? 1 : 0}}).run(inputs)[0];
   };
   expect_near(means({q, k, v}, true), reals({1, 1, 2, 1}, {1, 1.5f}));
   // A mask for fewer keys hides the others.
@@ -988,8 +830,7 @@ TEST(OnnxAttention, MasksMeetEachOther) {
               reals({1, 1, 2, 1}, {1.5f, 7.0f / 3}));
   // Keys of the past come before.
   const auto with_past =
-      OneNode("Attention", 23)
-          .integer("is_causal", 1)
+      OneNode("Attention", 23, {{"is_causal", 1}})
           .run({q, k, v, std::nullopt, reals({1, 1, 1, 1}, {0}), reals({1, 1, 1, 1}, {16})}, 3);
   expect_near(with_past[0], reals({1, 1, 2, 1}, {8.5f, 19.0f / 3}));
   expect_near(with_past[2], reals({1, 1, 5, 1}, {16, 1, 2, 4, 8}));
@@ -1010,8 +851,7 @@ TEST(OnnxAttention, WithScoresIsTheSame) {
     for (const std::optional<Tensor>& counts : {std::optional<Tensor>(), {valid}})
       for (const std::int64_t causal : {0, 1}) {
         const auto run = [&](int outputs) {
-          return OneNode("Attention", 24)
-              .integer("is_causal", causal)
+          return OneNode("Attention", 24, {{"is_causal", causal}})
               .run({q, k, v, mask, std::nullopt, std::nullopt, counts}, outputs);
         };
         const auto whole_op = run(1), by_parts = run(4);
@@ -1024,9 +864,7 @@ TEST(OnnxAttention, SoftmaxHasThePrecisionThatIsGiven) {
   const auto drawn = [](std::uint64_t key) { return nn::normal(1.0)(Key(key), {2, 4, 7, 8}); };
   const Tensor q = drawn(1), k = drawn(2), v = drawn(3);
   const auto run = [&](int precision, int outputs) {
-    return OneNode("Attention", 23)
-        .integer("softmax_precision", precision)
-        .run({q, k, v}, outputs)[0];
+    return OneNode("Attention", 23, {{"softmax_precision", precision}}).run({q, k, v}, outputs)[0];
   };
   // Whether the scores are an output or not.
   EXPECT_TRUE(run(::onnx::TensorProto::DOUBLE, 1).same_bits(run(::onnx::TensorProto::DOUBLE, 4)));
@@ -1038,8 +876,7 @@ TEST(OnnxAttention, SoftmaxHasThePrecisionThatIsGiven) {
   const auto f64 = [](std::vector<double> values) {
     return Tensor::from<double>({1, 1, static_cast<std::int64_t>(values.size()), 1}, values);
   };
-  const Tensor third = OneNode("Attention", 23)
-                           .integer("softmax_precision", ::onnx::TensorProto::FLOAT)
+  const Tensor third = OneNode("Attention", 23, {{"softmax_precision", ::onnx::TensorProto::FLOAT}})
                            .run({f64({0}), f64({0, 0, 0}), f64({1, 0, 0})})[0];
   EXPECT_EQ(third.values<double>()[0], static_cast<double>(1.0f / 3));
 }
@@ -1071,41 +908,37 @@ TEST(OnnxAttention, MasksOfNumbersMeetCounts) {
   expect_near(means(truths({2, 1}, {true, true}), {}), reals({1, 1, 2, 1}, {3.75f, 3.75f}));
   // As many keys as queries, in order.
   const Tensor queries = Tensor::zeros({Dtype::kF32, {1, 1, 4, 1}});
-  expect_near(OneNode("Attention", 24).integer("is_causal", 1).run({queries, k, v})[0],
+  expect_near(OneNode("Attention", 24, {{"is_causal", 1}}), {queries, k, v},
               reals({1, 1, 4, 1}, {1, 1.5f, 7.0f / 3, 3.75f}));
   // Three of the keys count: each query sees one key less, and the first sees none.
   const Tensor counted =
-      OneNode("Attention", 24)
-          .integer("is_causal", 1)
+      OneNode("Attention", 24, {{"is_causal", 1}})
           .run({queries, k, v, std::nullopt, std::nullopt, std::nullopt, three})[0];
   expect_near(counted.reshape({4, 1}).rows(1, 3), reals({3, 1}, {1, 1.5f, 7.0f / 3}));
   // A scale of 0 weighs all keys alike.
   const Tensor far = reals({1, 1, 4, 1}, {-9, 9, 0, 5});
-  expect_near(OneNode("Attention", 24).real("scale", 0).run({far, far, v})[0],
+  expect_near(OneNode("Attention", 24, {{"scale", 0.0f}}), {far, far, v},
               reals({1, 1, 4, 1}, {3.75f, 3.75f, 3.75f, 3.75f}));
 }
 
 TEST(OnnxAttention, WidthsSplitIntoHeads) {
   const Tensor x = Tensor::zeros({Dtype::kF32, {1, 2, 4}});
   for (const auto& [queries, keys] : {std::pair{3, 2}, {2, 3}, {0, 2}, {2, 0}})
-    expect_refused(
-        OneNode("Attention", 23).integer("q_num_heads", queries).integer("kv_num_heads", keys),
-        {x, x, x}, ErrorCode::kShape, "f32[1, 2, 4] does not split into");
+    refused(OneNode("Attention", 23, {{"q_num_heads", queries}, {"kv_num_heads", keys}}), {x, x, x},
+            ErrorCode::kShape);
   const Tensor angles = reals({1, 2, 1}, {0, 0});
-  expect_refused(OneNode("RotaryEmbedding", 23).integer("num_heads", 3), {x, angles, angles},
-                 ErrorCode::kShape, "f32[1, 2, 4] does not split into 3 heads");
-  expect_refused(OneNode("RotaryEmbedding", 23).integer("num_heads", 2),
-                 {x, reals({2, 1}, {0, 0}), reals({2, 1}, {0, 0})}, ErrorCode::kShape,
-                 "expected angles for every position, got f32[2, 1]");
+  refused(OneNode("RotaryEmbedding", 23, {{"num_heads", 3}}), {x, angles, angles},
+          ErrorCode::kShape);
+  refused(OneNode("RotaryEmbedding", 23, {{"num_heads", 2}}),
+          {x, reals({2, 1}, {0, 0}), reals({2, 1}, {0, 0})}, ErrorCode::kShape);
 }
 
 TEST(OnnxAttention, ScoresOfEveryStage) {
   const Tensor q = reals({1, 1, 1, 1}, {1}), k = reals({1, 1, 2, 1}, {1, 3});
   const Tensor mask = reals({1, 2}, {0, 1});
   const auto scores = [&](int mode) {
-    OneNode node("Attention", 23);
-    node.real("softcap", 2).integer("qk_matmul_output_mode", mode);
-    return node.run({q, k, k, mask}, 4)[3];
+    return OneNode("Attention", 23, {{"softcap", 2.0f}, {"qk_matmul_output_mode", mode}})
+        .run({q, k, k, mask}, 4)[3];
   };
   const float a = 2 * std::tanh(0.5f), b = 2 * std::tanh(1.5f);
   const float share = 1 / (1 + std::exp(b + 1 - a));
@@ -1113,29 +946,22 @@ TEST(OnnxAttention, ScoresOfEveryStage) {
   expect_near(scores(1), reals({1, 1, 1, 2}, {a, b}));
   expect_near(scores(2), reals({1, 1, 1, 2}, {a, b + 1}));
   expect_near(scores(3), reals({1, 1, 1, 2}, {share, 1 - share}));
-  for (const int mode : {-1, 4})
-    expect_error(ErrorCode::kFormat, "unknown qk_matmul_output_mode " + std::to_string(mode),
-                 [&] { scores(mode); });
+  for (const int mode : {-1, 4}) expect_refused(ErrorCode::kFormat, [&] { scores(mode); });
 }
 
 TEST(OnnxAttention, HeadsMustFit) {
   const auto heads = [](std::int64_t n) { return Tensor::zeros({Dtype::kF32, {1, n, 2, 1}}); };
   for (const auto& [keys, values] : {std::pair{2, 2}, {0, 1}, {1, 0}, {1, 3}})
-    expect_refused(OneNode("Attention", 23).real("softcap", 1),
-                   {heads(3), heads(keys), heads(values)}, ErrorCode::kShape,
-                   "3 query heads do not fit " + std::to_string(keys) + " key heads and " +
-                       std::to_string(values) + " value heads");
+    refused(OneNode("Attention", 23, {{"softcap", 1.0f}}), {heads(3), heads(keys), heads(values)},
+            ErrorCode::kShape);
 }
 
 TEST(OnnxRotaryEmbedding, TurnsAPartOfEveryHead) {
   const Tensor x = reals({1, 1, 6}, {1, 2, 3, 4, 5, 6});
   const Tensor cos = reals({1, 1, 1}, {0}), sin = reals({1, 1, 1}, {1});
-  expect_near(OneNode("RotaryEmbedding", 23)
-                  .integer("num_heads", 2)
-                  .integer("rotary_embedding_dim", 2)
-                  .integer("interleaved", 1)
-                  .run({x, cos, sin})[0],
-              reals({1, 1, 6}, {-2, 1, 3, -5, 4, 6}));
+  expect_near(OneNode("RotaryEmbedding", 23,
+                      {{"num_heads", 2}, {"rotary_embedding_dim", 2}, {"interleaved", 1}}),
+              {x, cos, sin}, reals({1, 1, 6}, {-2, 1, 3, -5, 4, 6}));
 }
 
 // A table of more angles than are used, by the numbers of the places; four dimensions have their
@@ -1146,8 +972,8 @@ TEST(OnnxRotaryEmbedding, TakesAnglesOfATable) {
   const Tensor places = whole({1, 2}, {2, 1});
   const auto turned = [&](const Tensor& rows) {
     OneNode node("RotaryEmbedding", 23);
-    node.integer("rotary_embedding_dim", 2);
-    if (rows.shape().rank() == 3) node.integer("num_heads", 1);
+    node.add("rotary_embedding_dim", 2);
+    if (rows.shape().rank() == 3) node.add("num_heads", 1);
     return node.run({rows, cos, sin, places})[0];
   };
   expect_near(turned(x), reals({1, 2, 4}, {-1, -2, 3, 4, -6, 5, 7, 8}));
@@ -1167,13 +993,12 @@ TEST(OnnxChance, OldDropoutsTrain) {
   EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f) +
                 std::count(values.begin(), values.end(), 2.0f),
             64);
-  EXPECT_TRUE(OneNode("Dropout", 6).integer("is_test", 1).run({x})[0].same_bits(x));
-  const Tensor rest = OneNode("Dropout", 6).real("ratio", 0.75f).run({x})[0];
+  expect_bits(OneNode("Dropout", 6, {{"is_test", 1}}), {x}, x);
+  const Tensor rest = OneNode("Dropout", 6, {{"ratio", 0.75f}}).run({x})[0];
   EXPECT_GT(std::count(rest.values<float>().begin(), rest.values<float>().end(), 4.0f), 0);
   // Later ones have the same share if they name none, and their own numbers by their seed.
   const auto trained = [&](std::int64_t seed) {
-    return OneNode("Dropout", 13)
-        .integer("seed", seed)
+    return OneNode("Dropout", 13, {{"seed", seed}})
         .run({x, std::nullopt, truths({}, {true})}, 2)[0];
   };
   const Tensor first = trained(1);
@@ -1183,18 +1008,16 @@ TEST(OnnxChance, OldDropoutsTrain) {
   EXPECT_TRUE(first.same_bits(trained(1)));
   EXPECT_FALSE(first.same_bits(trained(2)));
   for (const float ratio : {-0.5f, 1.0f})
-    expect_refused(OneNode("Dropout", 13), {x, reals({}, {ratio}), truths({}, {true})},
-                   ErrorCode::kUnsupported, "a dropout ratio of");
-  expect_refused(OneNode("Dropout", 13), {x, reals({}, {0.5f}), truths({2}, {true, true})},
-                 ErrorCode::kDtype, "input 2 is bool[2], expected one bool");
+    refused(OneNode("Dropout", 13), {x, reals({}, {ratio}), truths({}, {true})},
+            ErrorCode::kUnsupported);
+  refused(OneNode("Dropout", 13), {x, reals({}, {0.5f}), truths({2}, {true, true})},
+          ErrorCode::kDtype);
 }
 
 // Seeds are of f32: those between two whole numbers differ, too.
 TEST(OnnxChance, SeedsAreNumbersOfAnySize) {
   const auto draw = [](float seed) {
-    return OneNode("RandomNormalLike", 22)
-        .real("seed", seed)
-        .integer("dtype", ::onnx::TensorProto::DOUBLE)
+    return OneNode("RandomNormalLike", 22, {{"seed", seed}, {"dtype", ::onnx::TensorProto::DOUBLE}})
         .run({Tensor::zeros({Dtype::kF32, {4}})})[0];
   };
   EXPECT_FALSE(draw(0.25f).same_bits(draw(0.5f)));
@@ -1203,8 +1026,7 @@ TEST(OnnxChance, SeedsAreNumbersOfAnySize) {
 
 TEST(OnnxChance, AMaskSaysWhatWasDropped) {
   const Tensor x = reals({8}, {1, 2, 3, 4, 5, 6, 7, 8});
-  OneNode node("Dropout", 13);
-  node.integer("seed", 3);
+  OneNode node("Dropout", 13, {{"seed", 3}});
   const onnx::Imported model = node.imported({x, reals({}, {0.5f}), truths({}, {true})}, 2);
   EXPECT_TRUE(model.random);
   const auto y =
@@ -1225,11 +1047,8 @@ TEST(OnnxChance, AMaskSaysWhatWasDropped) {
 
 TEST(OnnxChance, ASeedGivesTheSameNumbers) {
   const auto draw = [](float seed) {
-    return OneNode("RandomUniform", 22)
-        .integers("shape", {4})
-        .real("low", 2)
-        .real("high", 3)
-        .real("seed", seed)
+    return OneNode("RandomUniform", 22,
+                   {{"shape", Ints{4}}, {"low", 2.0f}, {"high", 3.0f}, {"seed", seed}})
         .run({})[0];
   };
   EXPECT_TRUE(draw(1).same_bits(draw(1)));
@@ -1240,11 +1059,8 @@ TEST(OnnxChance, ASeedGivesTheSameNumbers) {
 
 TEST(OnnxChance, NormalNumbersHaveTheirMeanAndScale) {
   const auto draw = [](float mean, float scale) {
-    return OneNode("RandomNormal", 22)
-        .integers("shape", {4})
-        .real("mean", mean)
-        .real("scale", scale)
-        .real("seed", 1)
+    return OneNode("RandomNormal", 22,
+                   {{"shape", Ints{4}}, {"mean", mean}, {"scale", scale}, {"seed", 1.0f}})
         .run({})[0];
   };
   const Tensor drawn = draw(0, 1), moved = draw(5, 0.5f);
@@ -1257,11 +1073,9 @@ TEST(OnnxChance, NormalNumbersHaveTheirMeanAndScale) {
 // 1 with probability x.
 TEST(OnnxChance, WhatIsCertainIsDrawn) {
   const Tensor x = reals({4}, {0, 1, 1, 0});
-  EXPECT_TRUE(OneNode("Bernoulli", 15).run({x})[0].same_bits(x));
-  EXPECT_TRUE(OneNode("Bernoulli", 15)
-                  .integer("dtype", ::onnx::TensorProto::BOOL)
-                  .run({x})[0]
-                  .same_bits(truths({4}, {false, true, true, false})));
+  expect_bits(OneNode("Bernoulli", 15), {x}, x);
+  expect_bits(OneNode("Bernoulli", 15, {{"dtype", ::onnx::TensorProto::BOOL}}), {x},
+              truths({4}, {false, true, true, false}));
 }
 
 // Each by the name of its output, the same in every run.
@@ -1292,27 +1106,24 @@ TEST(OnnxChance, AMaskIsOfBoolsSinceVersionTen) {
 
 TEST(OnnxOptimizers, TakeAsManyStatesAsParameters) {
   const Tensor x = reals({1}, {1});
-  expect_refused(OneNode("Adagrad", 1, "ai.onnx.preview.training"),
-                 {reals({}, {1}), whole({}, {0}), x, x}, ErrorCode::kFormat,
-                 "2 inputs after R and T, expected a multiple of 3", 2);
-  expect_refused(OneNode("Adagrad", 1, "ai.onnx.preview.training"), {reals({}, {1})},
-                 ErrorCode::kFormat, "expected 2 or more inputs, got 1", 2);
+  refused(OneNode("Adagrad", 1, {}, kTraining), {reals({}, {1}), whole({}, {0}), x, x},
+          ErrorCode::kFormat, 2);
+  refused(OneNode("Adagrad", 1, {}, kTraining), {reals({}, {1})}, ErrorCode::kFormat, 2);
 }
 
 // The gradients are so small that the epsilons count.
 TEST(OnnxOptimizers, HaveTheEpsilonsOfTheFormat) {
   const Tensor rate = reals({}, {1}), step = whole({}, {0}), zero = reals({1}, {0});
-  const auto adam = OneNode("Adam", 1, "ai.onnx.preview.training")
+  const auto adam = OneNode("Adam", 1, {}, kTraining)
                         .run({rate, step, reals({1}, {10}), reals({1}, {1e-3f}), zero, zero}, 3);
   expect_near(adam[0], reals({1}, {10 - 1e-4f / (std::sqrt(1e-9f) + 1e-6f)}));
-  const auto adagrad = OneNode("Adagrad", 1, "ai.onnx.preview.training")
+  const auto adagrad = OneNode("Adagrad", 1, {}, kTraining)
                            .run({rate, step, reals({1}, {1}), reals({1}, {1e-6f}), zero}, 2);
   expect_near(adagrad[0], reals({1}, {0.5f}));
 }
 
 TEST(OnnxOptimizers, ParametersShrinkAfterTheStep) {
-  const auto y = OneNode("Adam", 1, "ai.onnx.preview.training")
-                     .real("norm_coefficient_post", 0.25f)
+  const auto y = OneNode("Adam", 1, {{"norm_coefficient_post", 0.25f}}, kTraining)
                      .run({reals({}, {0}), whole({}, {0}), reals({1}, {4}), reals({1}, {1}),
                            reals({1}, {0}), reals({1}, {0})},
                           3);
@@ -1321,10 +1132,7 @@ TEST(OnnxOptimizers, ParametersShrinkAfterTheStep) {
 
 TEST(OnnxOptimizers, StepZeroIsTakenAsItIs) {
   const auto adam = [](std::int64_t step) {
-    return OneNode("Adam", 1, "ai.onnx.preview.training")
-        .real("alpha", 0.5f)
-        .real("beta", 0.75f)
-        .real("epsilon", 0)
+    return OneNode("Adam", 1, {{"alpha", 0.5f}, {"beta", 0.75f}, {"epsilon", 0.0f}}, kTraining)
         .run({reals({}, {0.5f}), whole({}, {step}), reals({1}, {1}), reals({1}, {4}),
               reals({1}, {0}), reals({1}, {0})},
              3);
@@ -1335,11 +1143,9 @@ TEST(OnnxOptimizers, StepZeroIsTakenAsItIs) {
   expect_near(adam(2)[0], reals({1}, {1 - 0.5f * std::sqrt(1 - 0.5625f) / 0.75f}));
   expect_near(adam(2)[2], reals({1}, {4}));
   const auto momentum = [](std::int64_t step, const std::string& mode) {
-    return OneNode("Momentum", 1, "ai.onnx.preview.training")
-        .real("alpha", 0.5f)
-        .real("beta", 0.25f)
-        .real("norm_coefficient", 0)
-        .text("mode", mode)
+    return OneNode("Momentum", 1,
+                   {{"alpha", 0.5f}, {"beta", 0.25f}, {"norm_coefficient", 0.0f}, {"mode", mode}},
+                   kTraining)
         .run(
             {reals({}, {1}), whole({}, {step}), reals({1}, {10}), reals({1}, {4}), reals({1}, {2})},
             2)[0];
@@ -1347,8 +1153,7 @@ TEST(OnnxOptimizers, StepZeroIsTakenAsItIs) {
   expect_near(momentum(0, "standard"), reals({1}, {5}));
   expect_near(momentum(1, "standard"), reals({1}, {8}));
   expect_near(momentum(1, "nesterov"), reals({1}, {5}));
-  expect_error(ErrorCode::kFormat, "expected the mode standard or nesterov, got 'heavy'",
-               [&] { momentum(1, "heavy"); });
+  expect_refused(ErrorCode::kFormat, [&] { momentum(1, "heavy"); });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "limpid/formats/onnx/node_test.h"
 #include "tests/formats/helpers.h"
 #include "tests/onnx/models.h"
+#include "tests/refusals.h"
 #include "tests/source_folder.h"
 
 namespace limpid::testing {
@@ -137,37 +138,34 @@ TEST_F(NodeTestFolder, EveryOutputOfEverySetIsCompared) {
   test = run();
   EXPECT_FALSE(test.passed);
   EXPECT_EQ(test.sets, 1u);
-  EXPECT_EQ(test.reason, "output 1: 2 of 2 numbers differ, by up to 2: got 2 at 1, expected 4");
+  expect_message(test.reason);
 }
 
 TEST_F(NodeTestFolder, NumbersOfFilesAndTypesMustBeTheModels) {
   using F = std::vector<float>;
   echo(kFloat, {"2"});
-  EXPECT_EQ(run().reason, "the folder has no test_data_set_0");
+  expect_message(run().reason);
   EXPECT_FALSE(run().passed);
   file("test_data_set_0/input_0.pb", kFloat, F{1, 2}, {2});
-  EXPECT_EQ(run().reason, "expected 0 outputs, got 1");
+  expect_message(run().reason);
   file("test_data_set_0/output_0.pb", kFloat, F{1, 2}, {1, 2});
-  EXPECT_EQ(run().reason, "output 0 is f32[2], expected f32[1, 2]");
+  expect_message(run().reason);
   file("test_data_set_0/output_0.pb", kInt64, std::vector<std::int64_t>{1, 2}, {2});
-  EXPECT_EQ(run().reason, "output 0 is f32[2], expected i64[2]");
+  expect_message(run().reason);
   file("test_data_set_0/output_0.pb", kFloat, F{1, 2}, {2});
   EXPECT_TRUE(run().passed);
   file("test_data_set_0/output_1.pb", kFloat, F{1, 2}, {2});
-  EXPECT_EQ(run().reason, "expected 2 outputs, got 1");
+  expect_message(run().reason);
   file("test_data_set_0/input_1.pb", kFloat, F{1, 2}, {2});
-  EXPECT_EQ(run().reason, "expected 1 inputs, got 2");
+  expect_message(run().reason);
 }
 
 TEST_F(NodeTestFolder, ValuesThatAreNoTensorsAreNamed) {
-  ::onnx::ModelProto m = empty_model();
-  add_input(*m.mutable_graph(), "x", kFloat, {"2"});
-  add_node(*m.mutable_graph(), "Identity", {"x"}, {"y"});
-  add_output(*m.mutable_graph(), "y");
+  ::onnx::ModelProto m = model_of("(float[2] x) => (y) { y = Identity(x) }");
   m.mutable_graph()->mutable_output(0)->mutable_type()->mutable_sequence_type();
   model(m);
   file<float>("test_data_set_0/input_0.pb", kFloat, {1, 2}, {2});
-  EXPECT_EQ(run().reason, "'y' is not a tensor");
+  expect_message(run().reason);
 }
 
 TEST_F(NodeTestFolder, ValuesMayDifferByTheTolerances) {
@@ -195,8 +193,7 @@ TEST_F(NodeTestFolder, ANanDiffersByNan) {
   file<float>("test_data_set_0/input_0.pb", kFloat, {1, std::numeric_limits<float>::quiet_NaN()},
               {2});
   file<float>("test_data_set_0/output_0.pb", kFloat, {1, 2}, {2});
-  EXPECT_EQ(run().reason,
-            "output 0: 1 of 2 numbers differ, by up to nan: got nan at 1, expected 2");
+  expect_message(run().reason);
 }
 
 TEST_F(NodeTestFolder, NumbersOfEveryTypeAreCompared) {
@@ -214,17 +211,12 @@ TEST_F(NodeTestFolder, NumbersOfEveryTypeAreCompared) {
 }
 
 TEST_F(NodeTestFolder, OfRandomNumbersTheTypesAreCompared) {
-  ::onnx::ModelProto m = empty_model();
-  ::onnx::NodeProto& node = add_node(*m.mutable_graph(), "RandomNormal", {}, {"y"});
-  auto& shape = add_attribute(node, "shape", ::onnx::AttributeProto::INTS);
-  shape.add_ints(2);
-  add_output(*m.mutable_graph(), "y");
-  model(m);
+  model(model_of("() => (y) { y = RandomNormal <shape = [2]> () }"));
   file<float>("test_data_set_0/output_0.pb", kFloat, {1000, 1000}, {2});
   EXPECT_TRUE(run().passed) << run().reason;
   EXPECT_TRUE(run().random);
   file<float>("test_data_set_0/output_0.pb", kFloat, {1000, 1000, 1000}, {3});
-  EXPECT_EQ(run().reason, "output 0 is f32[2], expected f32[3]");
+  expect_message(run().reason);
 }
 
 }  // namespace

@@ -186,29 +186,24 @@ TEST(Capture, KeepsTheScopesOfLayers) {
   })) << to_text(f);
 }
 
-// A scope that begins with the letters of another one is not below it.
-TEST(Capture, KeepsNoPartOfAnotherScope) {
-  Builder outer("outer");
-  const Value x = outer.input("x", f32({}));
-  std::optional<Builder> inner;
-  {
-    const Builder::Scope scope(outer, "mlp");
-    inner.emplace("inner", outer);
-  }
-  const Builder::Scope scope(outer, "mlp10.up");
-  const Function f = inner->finish(inner->call(op::negate, std::vector{x}));
-  EXPECT_EQ(f.nodes()[0].scope, "");
-}
-
-// The part of the scope that the code around had entered before the code is left out.
+// The part of the scope that the code around had entered before the code is left out, but not one
+// that begins with the letters of another.
 TEST(Capture, KeepsTheScopesEnteredInItsCode) {
   Builder outer("outer");
   const Value x = outer.input("x", f32({}));
+  const auto scope_of = [&](Builder& inner, const char* name) {
+    const Builder::Scope scope(outer, name);
+    return inner.finish(inner.call(op::negate, std::vector{x})).nodes()[0].scope;
+  };
+  std::optional<Builder> other;
+  {
+    const Builder::Scope scope(outer, "mlp");
+    other.emplace("inner", outer);
+  }
+  EXPECT_EQ(scope_of(*other, "mlp10.up"), "");
   const Builder::Scope net(outer, "net");
   Builder inner("inner", outer);
-  const Builder::Scope layer(outer, "layers.0");
-  const Function f = inner.finish(inner.call(op::negate, std::vector{x}));
-  EXPECT_EQ(f.nodes()[0].scope, "layers.0");
+  EXPECT_EQ(scope_of(inner, "layers.0"), "layers.0");
 }
 
 // A Function may give back what the code captured. That is not what was made last, here a number.

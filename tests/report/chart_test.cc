@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
+
+#include "tests/refusals.h"
 
 namespace limpid::report {
 namespace {
@@ -53,31 +57,55 @@ Chart chart(std::vector<Point> points, bool log_y = false) {
   return {"title", "x", "y", {{"name", std::move(points)}}, log_y};
 }
 
-// The plot is from 58 to 468 and from 12, above, to 240.
+// The lines of a chart: the places of their points, whose y grows downwards.
+std::vector<std::vector<Point>> lines_of(const std::string& html) {
+  std::vector<std::vector<Point>> lines;
+  for (std::size_t at = html.find(" d=\"M"); at != std::string::npos;
+       at = html.find(" d=\"M", at)) {
+    const std::size_t begin = at + 4, end = html.find('"', begin);
+    std::string path = html.substr(begin, end - begin);
+    std::replace(path.begin(), path.end(), 'L', ' ');
+    for (std::size_t from = 0; from != std::string::npos;) {  // each M begins another line
+      const std::size_t next = path.find('M', from + 1);
+      std::istringstream numbers(path.substr(from + 1, next - from - 1));
+      lines.emplace_back();
+      for (Point p{}; numbers >> p.x >> p.y;) lines.back().push_back(p);
+      from = next;
+    }
+    at = end;
+  }
+  return lines;
+}
+std::vector<Point> line_of(const Chart& c) {
+  const auto lines = lines_of(to_html(c));
+  EXPECT_EQ(lines.size(), 1u);
+  return lines.at(0);
+}
+
 TEST(Charts, LargerValuesAreHigherAndLaterOnesToTheRight) {
-  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 2}})), "\"M58.0 240.0L468.0 12.0\""), 1u);
-  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 10}, {2, 100}}, true)),
-                  "\"M58.0 240.0L263.0 126.0L468.0 12.0\""),
-            1u);
+  const auto line = line_of(chart({{0, 1}, {1, 2}}));
+  ASSERT_EQ(line.size(), 2u);
+  EXPECT_LT(line[0].x, line[1].x);
+  EXPECT_GT(line[0].y, line[1].y);
+  // On a logarithmic axis a factor is a distance; it has place for very small values.
+  const auto powers = line_of(chart({{0, 1}, {1, 10}, {2, 100}}, true));
+  ASSERT_EQ(powers.size(), 3u);
+  EXPECT_NEAR(powers[0].y - powers[1].y, powers[1].y - powers[2].y, 0.2);
+  for (const double low : {1e-5, 1e-200}) {
+    const auto whole = line_of(chart({{0, low}, {1, 1}}, true));
+    EXPECT_EQ(whole.at(0).y, line[0].y);
+    EXPECT_EQ(whole.at(1).y, line[1].y);
+  }
 }
 
 TEST(Charts, EachTickHasItsNumberAndEachAxisItsLabel) {
   Chart c = chart({{11'000, 1}, {12'000, 2}});
   c.x_label = "step";
   c.y_label = "loss";
-  const std::string html = to_html(c);
-  for (const char* part :
-       {"x=\"58.0\" y=\"256\" text-anchor=\"middle\">11000<",
-        "x=\"468.0\" y=\"256\" text-anchor=\"middle\">12000<", "y=\"244.0\" text-anchor=\"end\">1<",
-        "y=\"16.0\" text-anchor=\"end\">2<", "x=\"263\" y=\"274\" text-anchor=\"middle\">step<",
-        "rotate(-90)\" text-anchor=\"middle\">loss<", "aria-label=\"title\""})
-    EXPECT_EQ(count(html, part), 1u) << part << html;
-}
-
-// Ticks of the values from 0.5 to 9.5 are 2, 4, 6 and 8, though 0 and 10 are beside them.
-TEST(Charts, TicksBelowThePlotAreWithinIt) {
+  for (const char* part : {">11000<", ">12000<", ">1<", ">2<", ">step<", ">loss<", "\"title\""})
+    EXPECT_EQ(count(to_html(c), part), 1u) << part;
+  // Ticks of the values from 0.5 to 9.5 are 2, 4, 6 and 8, though 0 and 10 are beside them.
   const std::string html = to_html(chart({{0.5, 1}, {9.5, 2}}));
-  EXPECT_EQ(count(html, "y=\"256\" text-anchor=\"middle\">"), 4u) << html;
   for (const char* beside : {">0<", ">10<"}) EXPECT_EQ(count(html, beside), 0u) << beside;
 }
 
@@ -86,69 +114,63 @@ TEST(Charts, SomePlacesTellTheirValues) {
   std::vector<Point> points;
   for (int i = 0; i <= 160; ++i) points.push_back({1'234'500.0 + i, 0.5 * i});
   const std::string html = to_html(chart(points));
-  EXPECT_EQ(count(html, "class=\"hover\""), 55u);
-  EXPECT_EQ(count(html, "r=\"5\"><title>name: x 1234503, y 1.5<"), 1u);
+  EXPECT_EQ(count(html, "<title>name: x "), 55u);
+  EXPECT_EQ(count(html, "<title>name: x 1234503, y 1.5<"), 1u);
   EXPECT_EQ(count(html, "<title>name: x 1234660, y 80<"), 1u);
   points.resize(80);
-  EXPECT_EQ(count(to_html(chart(points)), "class=\"hover\""), 80u) << "all of them";
+  EXPECT_EQ(count(to_html(chart(points)), "<title>name: x "), 80u) << "all of them";
 }
 
 TEST(Charts, LinesBeyondTheColoursBeginAnew) {
   Chart c = chart({{0, 1}, {1, 2}});
-  EXPECT_EQ(count(to_html(c), "legend"), 0u);
+  EXPECT_EQ(count(to_html(c), "<li>"), 0u);
   c.series.resize(9, c.series[0]);
-  const std::string html = to_html(c);
-  EXPECT_EQ(count(html, "<g class=\"c0\">"), 2u);
-  EXPECT_EQ(count(html, "<li><span class=\"c0\"></span>name</li>"), 2u);
-  EXPECT_EQ(count(html, "c8"), 0u);
-}
-
-TEST(Charts, FaintLinesAreBelowTheOthers) {
-  Chart c = chart({{0, 1}, {1, 2}});
   c.series.push_back({"raw", {{0, 1}, {1, 2}}, true});
   const std::string html = to_html(c);
+  EXPECT_EQ(count(html, "<li>"), 10u);
+  EXPECT_EQ(count(html, "<g class=\"c0\">"), 2u);
+  EXPECT_EQ(count(html, "c8"), 0u);
+  // Faint ones are below the others.
   EXPECT_LT(html.find("<g class=\"c1 faint\">"), html.find("<g class=\"c0\">"));
-  EXPECT_EQ(count(html, "<li><span class=\"c1 faint\"></span>raw</li>"), 1u);
 }
 
 TEST(Charts, ALineIsBrokenWhereAValueIsMissing) {
   const double nan = std::nan("");
-  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, 5}})), "M"), 2u);
-  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 0}, {2, 3}}, true)), "class=\"dot\" cx="), 2u);
+  const auto lines = [](const std::vector<Point>& points, bool log_y = false) {
+    return lines_of(to_html(chart(points, log_y))).size();
+  };
+  EXPECT_EQ(lines({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, 5}}), 2u);
+  EXPECT_EQ(count(to_html(chart({{0, 1}, {1, 0}, {2, 3}}, true)), "class=\"dot\""), 2u);
   // What has a neighbour is no dot.
   const std::string dots = to_html(chart({{0, 1}, {1, 2}, {2, nan}, {3, 4}, {4, nan}}));
   EXPECT_EQ(count(dots, "class=\"dot\""), 1u);
-  EXPECT_EQ(count(dots, "r=\"2.5\"><title>name: x 3, y 4<"), 1u);
-  EXPECT_EQ(count(to_html(chart({{0, 1e-5}, {1, 1}}, true)), "\"M58.0 240.0L468.0 12.0\""), 1u);
-  EXPECT_NE(to_html(chart({{0, nan}})).find("No values to show"), std::string::npos);
-  EXPECT_NE(to_html(chart({})).find("No values to show"), std::string::npos);
+  for (const std::vector<Point>& none : {std::vector<Point>{}, {{0, nan}}}) {
+    expect_message(to_html(chart(none)));
+  }
+  // Among many points, too.
+  std::vector<Point> many;
+  for (int i = 0; i < 1000; ++i) many.push_back({double(i), i == 500 ? nan : 1.0});
+  EXPECT_EQ(lines(many), 2u);
 }
 
-TEST(Charts, AMarkerFarFromTheValuesIsWithinTheAxis) {
+TEST(Charts, AMarkerIsAtItsValueWithinTheAxis) {
   Chart c = chart({{0, 1}, {1, 2}});
-  EXPECT_EQ(to_html(c).find(">10</text>"), std::string::npos);
+  EXPECT_EQ(count(to_html(c), ">10</text>"), 0u);
   c.y_marker = 10;
-  EXPECT_NE(to_html(c).find(">10</text>"), std::string::npos);
-}
-
-TEST(Charts, AMarkerIsAtItsValue) {
-  Chart c = chart({{0, 1}, {1, 2}});
+  EXPECT_EQ(count(to_html(c), ">10</text>"), 1u);
   c.y_marker = 1.5;
   c.y_marker_label = "half";
-  EXPECT_EQ(count(to_html(c),
-                  "<line class=\"marker\" x1=\"58\" x2=\"468\" y1=\"126.0\" "
-                  "y2=\"126.0\"><title>half</title>"),
-            1u);
-}
-
-// No place on the axis stands for it.
-TEST(Charts, AMarkerOfZeroIsNotOnALogarithmicAxis) {
-  Chart c = chart({{0, 1}, {1, 10}}, true);
+  const std::string html = to_html(c);
+  EXPECT_EQ(count(html, "<title>half</title>"), 1u);
+  const auto line = line_of(c);
+  const std::size_t at = html.find(" y1=\"", html.find("class=\"marker\""));
+  EXPECT_EQ(std::stod(html.substr(at + 5)), (line[0].y + line[1].y) / 2);
+  // No place on a logarithmic axis stands for 0.
+  Chart powers = chart({{0, 1}, {1, 10}}, true);
   for (const double marker : {0.0, -1.0, std::nan("")}) {
-    c.y_marker = marker;
-    const std::string html = to_html(c);
-    EXPECT_EQ(html.find("class=\"marker\""), std::string::npos) << html;
-    EXPECT_EQ(count(html, "\"M58.0 240.0L468.0 12.0\""), 1u) << html;
+    powers.y_marker = marker;
+    EXPECT_EQ(count(to_html(powers), "class=\"marker\""), 0u);
+    EXPECT_EQ(line_of(powers)[0].y, line[0].y);
   }
 }
 
@@ -159,48 +181,21 @@ TEST(Charts, TextIsEscaped) {
   EXPECT_EQ(to_html(c).find("<script"), std::string::npos);
 }
 
-TEST(Charts, APeakAmongManyPointsIsDrawn) {
+TEST(Charts, ALineOfManyPointsGoesToTheRightAndHasItsPeak) {
   std::vector<Point> points;
   for (int i = 0; i < 100'000; ++i) points.push_back({double(i), i == 54'321 ? 1000.0 : 1.0});
-  const std::string html = to_html(chart(points));
-  EXPECT_LT(html.size(), 60'000u);
-  // The top of the plot.
-  EXPECT_NE(html.find(" 12.0L"), std::string::npos);
-}
-
-TEST(Charts, AGapAmongManyPointsIsNotClosed) {
-  std::vector<Point> points;
-  for (int i = 0; i < 1000; ++i) points.push_back({double(i), i == 500 ? std::nan("") : 1.0});
-  EXPECT_EQ(count(to_html(chart(points)), "M"), 2u);
-}
-
-TEST(Charts, ALineOfManyPointsGoesToTheRight) {
-  std::vector<Point> points;
-  for (int i = 0; i < 1000; ++i) points.push_back({double(i), double(-i)});
-  const std::string html = to_html(chart(points));
-  std::size_t at = html.find("d=\"M") + 4;
-  double last = 0;
-  for (int i = 0; i < 400; ++i) {
-    const double x = std::stod(html.substr(at));
-    ASSERT_GE(x, last) << "point " << i;
-    last = x;
-    at = html.find('L', at) + 1;
-  }
-  EXPECT_EQ(last, 468);
-}
-
-// No more points than the plot has places for.
-TEST(Charts, ALineOfFewPointsHasThemAll) {
-  std::vector<Point> points;
-  for (int i = 0; i < 300; ++i) points.push_back({double(i), double(i % 3)});
-  points[100].y = std::nan("");
-  const std::string html = to_html(chart(points));
-  EXPECT_EQ(count(html, "M"), 2u);
-  EXPECT_EQ(count(html, "L"), 297u);
-}
-
-TEST(Charts, ALogarithmicAxisHasPlaceForVerySmallValues) {
-  EXPECT_EQ(count(to_html(chart({{0, 1e-200}, {1, 1}}, true)), "\"M58.0 240.0L468.0 12.0\""), 1u);
+  EXPECT_LT(to_html(chart(points)).size(), 60'000u);
+  const auto line = line_of(chart(points));
+  EXPECT_TRUE(std::is_sorted(line.begin(), line.end(),
+                             [](const Point& a, const Point& b) { return a.x < b.x; }));
+  EXPECT_EQ(std::min_element(line.begin(), line.end(),
+                             [](const Point& a, const Point& b) { return a.y < b.y; })
+                ->y,
+            line_of(chart({{0, 1}, {1, 1000}}))[1].y);
+  EXPECT_EQ(line.back().x, line_of(chart({{0, 1}, {1, 2}}))[1].x);
+  // No more points than the plot has places for.
+  points.resize(300);
+  EXPECT_EQ(line_of(chart(points)).size(), 300u);
 }
 
 TEST(Charts, NoNumberIsTooOdd) {

@@ -13,6 +13,7 @@
 
 #include "limpid/core/error.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid::serve {
 namespace {
@@ -94,14 +95,7 @@ TEST(AccessLog, ALineOfBytesThatAreNoTextIsWritten) {
 
 TEST(AccessLog, SaysWhichFileCannotBeOpened) {
   const limpid::testing::TemporaryFolder folder;
-  const std::string path = folder / "none/log";
-  try {
-    const AccessLog log(path);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kIo);
-    EXPECT_EQ(error.what(), "access log '" + path + "': it cannot be opened");
-  }
+  expect_refused(ErrorCode::kIo, [&] { AccessLog(folder / "none/log"); });
 }
 
 // Those that wait when a server ends are written, and the next one goes on behind them.

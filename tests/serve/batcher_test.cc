@@ -28,20 +28,27 @@ Tensor rows_from(std::int32_t first, std::int64_t rows) {
   });
 }
 
+// Gives its input back, after this.
+Batcher::Runner giving_back(std::function<void(const Tensor&)> first) {
+  return {.run =
+              [first = std::move(first)](std::span<const Tensor> inputs) {
+                first(inputs[0]);
+                return std::vector<Tensor>{inputs[0]};
+              },
+          .outputs = {Type{Dtype::kI32, {2}}},
+          .hash = hashes_of_numbers};
+}
+
 // Returns its input; records how many rows came together.
 struct Echo {
   std::mutex mutex;
   std::vector<std::int64_t> batches;
 
   Batcher::Runner runner() {
-    return {.run =
-                [this](std::span<const Tensor> inputs) {
-                  const std::lock_guard lock(mutex);
-                  batches.push_back(inputs[0].shape()[0]);
-                  return std::vector<Tensor>{inputs[0]};
-                },
-            .outputs = {Type{Dtype::kI32, {2}}},
-            .hash = hashes_of_numbers};
+    return giving_back([this](const Tensor& input) {
+      const std::lock_guard lock(mutex);
+      batches.push_back(input.shape()[0]);
+    });
   }
 };
 
@@ -124,13 +131,7 @@ TEST(Batcher, ALongJobHasAllOfItsOutputs) {
 TEST(Batcher, LanesThatWaitAreComputedBesideOneAnother) {
   Batcher batcher({.workers = 2, .max_delay = std::chrono::microseconds(1)});
   std::barrier both(2);
-  const Batcher::Runner runner{.run =
-                                   [&](std::span<const Tensor> inputs) {
-                                     both.arrive_and_wait();
-                                     return std::vector<Tensor>{inputs[0]};
-                                   },
-                               .outputs = {Type{Dtype::kI32, {2}}},
-                               .hash = hashes_of_numbers};
+  const Batcher::Runner runner = giving_back([&](const Tensor&) { both.arrive_and_wait(); });
   std::promise<void> done[2];
   // A worker that starts later would look for itself.
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -157,43 +158,26 @@ TEST(Batcher, AJobBehindTheLastPieceOfAnotherHasItsOwnHash) {
   EXPECT_EQ(of_other, submit(batcher, lane, 7, 1).get().input_hash);
 }
 
-TEST(Batcher, ALongJobGoesInPiecesBetweenWhichOthersHaveTheirTurn) {
-  Echo echo;
-  Gate gate;
-  Batcher batcher({.max_batch = 4});
-  const auto lane = batcher.lane(behind(gate, echo));
-  auto held = submit(batcher, lane, 0, 1);
-  gate.entered.get_future().wait();
-  auto promise = std::make_shared<std::promise<std::size_t>>();
-  auto long_job = submit(batcher, lane, 100, 1001);
-  std::future<std::size_t> batches_before = promise->get_future();
-  ASSERT_TRUE(batcher.submit(lane, {rows_from(7, 1)}, 1, std::make_shared<Ticket>(),
-                             [&echo, promise](const Result&) {
-                               const std::lock_guard lock(echo.mutex);
-                               promise->set_value(echo.batches.size());
-                             }));
-  gate.open.set_value();
-  EXPECT_TRUE(long_job.get().outputs[0].same_bits(rows_from(100, 1001)));
-  EXPECT_LE(batches_before.get(), 3);
-}
-
-TEST(Batcher, BetweenThePiecesOfALongJobOtherModelsHaveTheirTurn) {
-  Echo slow, other;
-  Gate gate;
-  Batcher batcher({.max_batch = 4});
-  const auto lane = batcher.lane(behind(gate, slow));
-  auto long_job = submit(batcher, lane, 100, 1001);
-  gate.entered.get_future().wait();
-  auto promise = std::make_shared<std::promise<std::size_t>>();
-  std::future<std::size_t> batches_before = promise->get_future();
-  ASSERT_TRUE(batcher.submit(batcher.lane(other.runner()), {rows_from(7, 1)}, 1,
-                             std::make_shared<Ticket>(), [&slow, promise](const Result&) {
-                               const std::lock_guard lock(slow.mutex);
-                               promise->set_value(slow.batches.size());
-                             }));
-  gate.open.set_value();
-  EXPECT_TRUE(long_job.get().outputs[0].same_bits(rows_from(100, 1001)));
-  EXPECT_LE(batches_before.get(), 3);
+// Of its model, or of another one.
+TEST(Batcher, BetweenThePiecesOfALongJobOthersHaveTheirTurn) {
+  for (const bool of_another : {false, true}) {
+    Echo echo, other;
+    Gate gate;
+    std::promise<std::size_t> batches_before;
+    Batcher batcher({.max_batch = 4});
+    const auto lane = batcher.lane(behind(gate, echo));
+    auto held = submit(batcher, lane, 0, 1);
+    gate.entered.get_future().wait();
+    auto long_job = submit(batcher, lane, 100, 1001);
+    ASSERT_TRUE(batcher.submit(of_another ? batcher.lane(other.runner()) : lane, {rows_from(7, 1)},
+                               1, std::make_shared<Ticket>(), [&](const Result&) {
+                                 const std::lock_guard lock(echo.mutex);
+                                 batches_before.set_value(echo.batches.size());
+                               }));
+    gate.open.set_value();
+    EXPECT_TRUE(long_job.get().outputs[0].same_bits(rows_from(100, 1001)));
+    EXPECT_LE(batches_before.get_future().get(), 3);
+  }
 }
 
 // Of a model, in the order of the jobs, and the rest of a long one comes after all others; of the
@@ -264,15 +248,10 @@ TEST(Batcher, RowsThatNobodyWaitsForFillNoBatch) {
 TEST(Batcher, AJobThatFailedIsComputedNoFurther) {
   std::vector<std::int32_t> begun;
   Batcher batcher({.max_batch = 4});
-  const auto lane = batcher.lane({.run =
-                                      [&](std::span<const Tensor> inputs) {
-                                        begun.push_back(inputs[0].values<std::int32_t>()[0]);
-                                        if (begun.back() >= 100)
-                                          throw std::runtime_error("a hundred");
-                                        return std::vector<Tensor>{inputs[0]};
-                                      },
-                                  .outputs = {Type{Dtype::kI32, {2}}},
-                                  .hash = hashes_of_numbers});
+  const auto lane = batcher.lane(giving_back([&](const Tensor& x) {
+    begun.push_back(x.values<std::int32_t>()[0]);
+    if (begun.back() >= 100) throw std::runtime_error("a hundred");
+  }));
   EXPECT_THROW(std::rethrow_exception(submit(batcher, lane, 100, 12).get().error),
                std::runtime_error);
   EXPECT_TRUE(submit(batcher, lane, 7, 1).get().outputs[0].same_bits(rows_from(7, 1)));
@@ -322,15 +301,11 @@ TEST(Batcher, AFullQueueTakesNoMore) {
 TEST(Batcher, AnErrorIsTheAnswerOfItsJobAlone) {
   Gate gate;
   Batcher batcher({.max_batch = 8});
-  const auto lane =
-      batcher.lane({.run =
-                        [&](std::span<const Tensor> inputs) {
-                          gate.pass();
-                          for (const std::int32_t x : inputs[0].values<std::int32_t>())
-                            if (x == 13) throw std::runtime_error("thirteen");
-                          return std::vector<Tensor>{inputs[0]};
-                        },
-                    .outputs = {Type{Dtype::kI32, {2}}}});
+  const auto lane = batcher.lane(giving_back([&](const Tensor& input) {
+    gate.pass();
+    for (const std::int32_t x : input.values<std::int32_t>())
+      if (x == 13) throw std::runtime_error("thirteen");
+  }));
   auto held = submit(batcher, lane, 0, 1);
   gate.entered.get_future().wait();
   auto good = submit(batcher, lane, 1, 1), bad = submit(batcher, lane, 13, 1),
@@ -347,11 +322,10 @@ TEST(Batcher, AnErrorOfAJobIsToldOnce) {
   std::barrier both(2);
   {
     Batcher batcher({.workers = 2, .max_batch = 1, .max_delay = std::chrono::microseconds(1)});
-    const auto lane = batcher.lane({.run = [&](std::span<const Tensor>) -> std::vector<Tensor> {
-                                      both.arrive_and_wait();
-                                      throw std::runtime_error("both");
-                                    },
-                                    .outputs = {Type{Dtype::kI32, {2}}}});
+    const auto lane = batcher.lane(giving_back([&](const Tensor&) {
+      both.arrive_and_wait();
+      throw std::runtime_error("both");
+    }));
     ASSERT_TRUE(batcher.submit(lane, {rows_from(0, 2)}, 2, std::make_shared<Ticket>(),
                                [&](const Result&) { ++told; }));
     batcher.wake();
@@ -388,15 +362,11 @@ TEST(Batcher, ManyJobsOfManyModelsOnManyWorkersGetTheirOwnRows) {
 Batcher::Runner noting_threads(std::set<std::thread::id>& threads,
                                const std::function<void()>& body) {
   auto mutex = std::make_shared<std::mutex>();
-  return {.run =
-              [&threads, mutex, body](std::span<const Tensor> inputs) {
-                body();
-                const std::lock_guard lock(*mutex);
-                threads.insert(std::this_thread::get_id());
-                return std::vector<Tensor>{inputs[0]};
-              },
-          .outputs = {Type{Dtype::kI32, {2}}},
-          .hash = hashes_of_numbers};
+  return giving_back([&threads, mutex, body](const Tensor&) {
+    body();
+    const std::lock_guard lock(*mutex);
+    threads.insert(std::this_thread::get_id());
+  });
 }
 
 // An earlier batch shows that it is brief; on a busy machine the first one may not be.

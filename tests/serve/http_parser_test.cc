@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limpid/serve/http_error.h"
+#include "tests/refusals.h"
 
 namespace limpid::serve {
 namespace {
@@ -76,33 +77,19 @@ int status_of(std::string_view bytes, const Limits& limits = {}) {
 
 TEST(RequestReader, ARefusalSaysWhatWasExpected) {
   const std::string head = "GET / HTTP/1.1\r\nHost: h\r\n";
-  const auto to = [](const std::string& target) {
-    return "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n";
-  };
-  for (const auto& [bytes, expected] : std::vector<std::pair<std::string, std::string>>{
-           {"GET / HTTP/1.1\r\n\r\n", "Host: expected one, got 0"},
-           {head + "Host: i\r\nContent-Length: 0\r\n\r\n", "Host: expected one, got 2"},
-           {head + "Transfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding: expected chunked"},
-           {head + "Content-Encoding: gzip\r\n\r\n",
-            "Content-Encoding: expected a body that is not compressed"},
-           {head + "Expect: more\r\n\r\n", "Expect: expected 100-continue"},
-           {head + "X: a\n\r\n\r\n", "header: expected lines that end with CR LF"},
-           {head + "X: a\rb\r\n\r\n", "header: expected LF after CR"},
-           {head + "X: a\r\n b\r\n\r\n", "header: expected one line for each field"},
-           {head + "X: a\r\n\tb\r\n\r\n", "header: expected one line for each field"},
-           {head + "X: \x01\r\n\r\n", "header: expected no control characters"},
-           {to("/%4"), "URL: expected two hexadecimal digits after %"},
-           {to("/%4g"), "URL: expected two hexadecimal digits after %"},
-           {to("/%g4"), "URL: expected two hexadecimal digits after %"},
-           {to("/%ff"), "URL: expected UTF-8"},
-           {to("/%00"), "URL: expected no zero byte"},
-           {to("/#"), "URL: expected no fragment"},
-           {to("*"), "URL: expected a path"}}) {
+  std::vector<std::string> wrong{"GET / HTTP/1.1\r\n\r\n"};
+  for (const char* const field :
+       {"Host: i\r\nContent-Length: 0", "Transfer-Encoding: gzip", "Content-Encoding: gzip",
+        "Expect: more", "X: a\n", "X: a\rb", "X: a\r\n b", "X: a\r\n\tb", "X: \x01"})
+    wrong.push_back(head + field + "\r\n\r\n");
+  for (const char* const target : {"/%4", "/%4g", "/%g4", "/%ff", "/%00", "/#", "*"})
+    wrong.push_back(std::string("GET ") + target + " HTTP/1.1\r\nHost: h\r\n\r\n");
+  for (const std::string& bytes : wrong) {
     try {
       requests_of(bytes, bytes.size());
-      ADD_FAILURE() << expected;
+      ADD_FAILURE() << bytes;
     } catch (const HttpError& error) {
-      EXPECT_EQ(error.what(), expected);
+      expect_message(error.what());
     }
   }
 }

@@ -18,18 +18,22 @@ TEST(Histogram, CountsWhatIsAtMostEachBound) {
             "h_sum 102\nh_count 4\n");
 }
 
+void expect_lines(const std::string& text, std::initializer_list<const char*> lines) {
+  for (const char* const line : lines)
+    EXPECT_NE(text.find("\n" + std::string(line) + "\n"), std::string::npos) << line << text;
+}
+
 TEST(Metrics, LabelsAreQuoted) {
   const std::string name = "a\"b\\c\nd";
   Metrics metrics;
   metrics.request({.model = name}, 200, 1);
   const std::string text =
       metrics.text({.model_bytes = {{name, 6}}, .languages = {{name, {7, 8, 9}}}});
-  for (const char* const line :
-       {R"(limpid_requests_total{model="a\"b\\c\nd",code="200"} 1)",
-        R"(limpid_request_seconds_count{model="a\"b\\c\nd"} 1)",
-        R"(limpid_tokens_total{model="a\"b\\c\nd"} 0)", R"(limpid_texts{model="a\"b\\c\nd"} 8)",
-        R"(limpid_model_bytes{model="a\"b\\c\nd"} 6)"})
-    EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
+  expect_lines(text, {R"(limpid_requests_total{model="a\"b\\c\nd",code="200"} 1)",
+                      R"(limpid_request_seconds_count{model="a\"b\\c\nd"} 1)",
+                      R"(limpid_tokens_total{model="a\"b\\c\nd"} 0)",
+                      R"(limpid_texts{model="a\"b\\c\nd"} 8)",
+                      R"(limpid_model_bytes{model="a\"b\\c\nd"} 6)"});
 }
 
 // What is refused takes no time, and would make the others look fast.
@@ -39,12 +43,11 @@ TEST(Metrics, TimesAreThoseOfRequestsThatWereServed) {
   metrics.request({.model = "m"}, 400, 1);
   metrics.request({}, 200, 1);
   const std::string text = metrics.text({});
-  for (const char* const line : {R"(limpid_requests_total{model="m",code="200"} 1)",
-                                 R"(limpid_requests_total{model="m",code="400"} 1)",
-                                 R"(limpid_requests_total{model="",code="200"} 1)",
-                                 R"(limpid_request_seconds_sum{model="m"} 4)",
-                                 R"(limpid_request_seconds_count{model="m"} 1)"})
-    EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+  expect_lines(text, {R"(limpid_requests_total{model="m",code="200"} 1)",
+                      R"(limpid_requests_total{model="m",code="400"} 1)",
+                      R"(limpid_requests_total{model="",code="200"} 1)",
+                      R"(limpid_request_seconds_sum{model="m"} 4)",
+                      R"(limpid_request_seconds_count{model="m"} 1)"});
   EXPECT_EQ(text.find("limpid_request_seconds_count{model=\"\"}"), std::string::npos) << text;
 }
 
@@ -54,8 +57,8 @@ TEST(Metrics, ATokensTimeIsThatBetweenTwo) {
   metrics.text("m", {.tokens = 3, .first_token_seconds = 5, .further_tokens_seconds = 4});
   metrics.text("m", {.tokens = 1, .first_token_seconds = 5});
   const std::string text = metrics.text({});
-  EXPECT_NE(text.find("limpid_token_seconds_sum{model=\"m\"} 2\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("limpid_token_seconds_count{model=\"m\"} 1\n"), std::string::npos) << text;
+  expect_lines(text, {"limpid_token_seconds_sum{model=\"m\"} 2",
+                      "limpid_token_seconds_count{model=\"m\"} 1"});
 }
 
 TEST(Metrics, ATextWithoutTokensHasNoTime) {
@@ -63,12 +66,11 @@ TEST(Metrics, ATextWithoutTokensHasNoTime) {
   metrics.text("m", {.prompt_tokens = 5, .tokens = 0, .first_token_seconds = 1e9});
   metrics.text("m", {.prompt_tokens = 6, .tokens = 1, .first_token_seconds = 2});
   const std::string text = metrics.text({});
-  for (const char* const line :
-       {"limpid_first_token_seconds_sum{model=\"m\"} 2\n",
-        "limpid_first_token_seconds_count{model=\"m\"} 1\n",
-        "limpid_prompt_tokens_total{model=\"m\"} 11\n", "limpid_tokens_total{model=\"m\"} 1\n",
-        "# TYPE limpid_tokens_total counter\n", "# TYPE limpid_token_seconds histogram\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  expect_lines(text,
+               {"limpid_first_token_seconds_sum{model=\"m\"} 2",
+                "limpid_first_token_seconds_count{model=\"m\"} 1",
+                "limpid_prompt_tokens_total{model=\"m\"} 11", "limpid_tokens_total{model=\"m\"} 1",
+                "# TYPE limpid_tokens_total counter", "# TYPE limpid_token_seconds histogram"});
 }
 
 TEST(Metrics, EachGaugeHasItsNumber) {
@@ -79,13 +81,11 @@ TEST(Metrics, EachGaugeHasItsNumber) {
                                            .log_lines_lost = 5,
                                            .model_bytes = {{"m", 6}},
                                            .languages = {{"m", {7, 8, 9}}}});
-  for (const char* const line :
-       {"limpid_connections 1\n", "limpid_body_bytes 2\n", "limpid_answer_bytes 3\n",
-        "limpid_queue_length 4\n", "limpid_log_lines_lost 5\n",
-        "limpid_model_bytes{model=\"m\"} 6\n", "limpid_cache_bytes{model=\"m\"} 7\n",
-        "limpid_texts{model=\"m\"} 8\n", "limpid_text_places{model=\"m\"} 9\n",
-        "# TYPE limpid_connections gauge\n"})
-    EXPECT_NE(text.find("\n" + std::string(line)), std::string::npos) << line << text;
+  expect_lines(text, {"limpid_connections 1", "limpid_body_bytes 2", "limpid_answer_bytes 3",
+                      "limpid_queue_length 4", "limpid_log_lines_lost 5",
+                      "limpid_model_bytes{model=\"m\"} 6", "limpid_cache_bytes{model=\"m\"} 7",
+                      "limpid_texts{model=\"m\"} 8", "limpid_text_places{model=\"m\"} 9",
+                      "# TYPE limpid_connections gauge"});
 }
 
 // Quantiles that dashboards compute from them change with the bounds.
@@ -94,14 +94,13 @@ TEST(Metrics, TimesAndRowsHaveTheirBounds) {
   metrics.request({.model = "m"}, 200, 3e-5);
   metrics.batch("m", 16);
   const std::string text = metrics.text({});
-  for (const char* const line : {"limpid_request_seconds_bucket{model=\"m\",le=\"1e-05\"} 0\n",
-                                 "limpid_request_seconds_bucket{model=\"m\",le=\"2.5e-05\"} 0\n",
-                                 "limpid_request_seconds_bucket{model=\"m\",le=\"5e-05\"} 1\n",
-                                 "limpid_request_seconds_bucket{model=\"m\",le=\"50\"} 1\n",
-                                 "limpid_batch_rows_bucket{model=\"m\",le=\"8\"} 0\n",
-                                 "limpid_batch_rows_bucket{model=\"m\",le=\"16\"} 1\n",
-                                 "limpid_batch_rows_bucket{model=\"m\",le=\"1024\"} 1\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  expect_lines(text, {"limpid_request_seconds_bucket{model=\"m\",le=\"1e-05\"} 0",
+                      "limpid_request_seconds_bucket{model=\"m\",le=\"2.5e-05\"} 0",
+                      "limpid_request_seconds_bucket{model=\"m\",le=\"5e-05\"} 1",
+                      "limpid_request_seconds_bucket{model=\"m\",le=\"50\"} 1",
+                      "limpid_batch_rows_bucket{model=\"m\",le=\"8\"} 0",
+                      "limpid_batch_rows_bucket{model=\"m\",le=\"16\"} 1",
+                      "limpid_batch_rows_bucket{model=\"m\",le=\"1024\"} 1"});
   const auto bounds = [&](const std::string& name) {
     const std::string before = name + "_bucket{model=\"m\",le=\"";
     std::string all;
@@ -121,10 +120,9 @@ TEST(Metrics, WaitingAndComputingAreTimedApart) {
   Metrics metrics;
   metrics.request({.model = "m", .queue_seconds = 1, .compute_seconds = 2}, 200, 4);
   const std::string text = metrics.text({});
-  for (const char* const line :
-       {"limpid_request_seconds_sum{model=\"m\"} 4\n", "limpid_queue_seconds_sum{model=\"m\"} 1\n",
-        "limpid_compute_seconds_sum{model=\"m\"} 2\n"})
-    EXPECT_NE(text.find(line), std::string::npos) << text;
+  expect_lines(
+      text, {"limpid_request_seconds_sum{model=\"m\"} 4", "limpid_queue_seconds_sum{model=\"m\"} 1",
+             "limpid_compute_seconds_sum{model=\"m\"} 2"});
 }
 
 TEST(Receipt, ReadsBack) {

@@ -236,10 +236,7 @@ TEST(Listening, APortHasOneServer) {
     const Server second({.port = port, .handle = handle}, metrics, log);
     ADD_FAILURE() << url;
   } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kIo);
-    EXPECT_NE(std::string(e.what()).find("listening on 127.0.0.1 port " + std::to_string(port)),
-              std::string::npos)
-        << e.what();
+    EXPECT_EQ(e.code(), ErrorCode::kIo) << e.what();
   }
 }
 
@@ -342,26 +339,19 @@ struct Producer {
   std::thread thread;
 };
 
+// Well, if it is endless.
 TEST(Stream, StopsWhenItsClientLeaves) {
-  Producer producer(false);
-  Served server(producer.handle);
-  Client client(server);
-  client.ask();
-  client.read_to("xxx");
-  client.leave();
-  wait_until([&] { return producer.stopped.load(); });
-  EXPECT_TRUE(producer.ticket->given_up());
-  wait_until([&] { return server.counted(499); });
-}
-
-TEST(Stream, ThatIsEndlessEndsWellWhenItsClientLeaves) {
-  Producer producer(true);
-  Served server(producer.handle);
-  Client client(server);
-  client.ask();
-  client.read_to("xxx");
-  client.leave();
-  wait_until([&] { return server.counted(200); });
+  for (const bool endless : {false, true}) {
+    Producer producer(endless);
+    Served server(producer.handle);
+    Client client(server);
+    client.ask();
+    client.read_to("xxx");
+    client.leave();
+    wait_until([&] { return producer.stopped.load(); });
+    EXPECT_TRUE(producer.ticket->given_up());
+    wait_until([&] { return server.counted(endless ? 200 : 499); });
+  }
 }
 
 TEST(Stream, OfAClientThatReadsNothingIsCutOff) {

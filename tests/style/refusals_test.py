@@ -49,6 +49,13 @@ class Recording(unittest.TestCase):
         shown = recorded(speak, {HEADING: [SPOKEN[0], "other", *SPOKEN[2:]]}).failures[0][1]
         self.assertIn("\n- other\n+ a\\x09b\n./dev bless", shown)
 
+    def test_of_texts_that_differ_in_what_they_got_the_first_counts(self):
+        def body(test):
+            for text in ("at least 3, got 2", "at least 3, got 1", "at most 3, got 4"):
+                test.says(text)
+
+        self.assertTrue(recorded(body, {HEADING: ["at least 3, got 2", "at most 3, got 4"]}).wasSuccessful())
+
     def test_what_is_accepted_or_refused_otherwise_fails(self):
         for kind, call in (("shape", lambda: None), ("shape", lambda: int("x")), (ValueError, lambda: {}[0])):
             self.assertFalse(recorded(lambda test: test.refused(call, kind), {"": [""]}).wasSuccessful())
@@ -75,6 +82,12 @@ class Merging(unittest.TestCase):
         every, against = bless.merge(self.OLD, self.RECORDED, True)
         self.assertEqual(every, {"[a S.kept]": ["2"], "[a S.new]": ["5", "3"], "[a S.each/*]": ["o", "r"], "[b S.other]": ["4"]})
         self.assertEqual(against, [])
+
+    def test_the_file_is_read_as_it_was_written(self):
+        messages = {"[a S.one]": ["[x] 1"], "[a S.two]": ["1", "", "2"], "[b S.each/*]": ["1"], "[b S.none]": [""]}
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(bless, "GOLDEN", pathlib.Path(folder) / "golden"):
+            bless.write(messages)
+            self.assertEqual(bless.read(), messages)
 
     def test_two_runs_that_say_different_things_are_told(self):
         _, against = bless.merge({}, [("[a S.t]", ["1"]), ("[a S.t]", ["1"]), ("[a S.t]", ["2"])], True)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "limpid/core/error.h"
 #include "limpid/data/text/text_windows.h"
@@ -16,6 +17,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/train/run/checkpoint.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid::train {
 namespace {
@@ -27,6 +29,15 @@ Split data_of(Task task, std::int64_t rows) {
   train.classes = task == Task::kClassification ? 3 : 0;
   train.targets = task == Task::kClassification ? Tensor::zeros({Dtype::kI32, {rows}})
                                                 : Tensor::zeros({Dtype::kF32, {rows, 2}});
+  return {train, {}, {}};
+}
+
+Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
+  const WindowOptions options = window_options_of(config);
+  Dataset train =
+      windows_of(Tensor::zeros({Dtype::kI32, {tokens}}), options.context,
+                 options.every_token ? TokenWindows::Kind::kShifted : TokenWindows::Kind::kSliding);
+  train.classes = 11;
   return {train, {}, {}};
 }
 
@@ -48,28 +59,6 @@ std::string some_value(const ConfigKey& key) {
   return "";
 }
 
-TEST(Config, ALongListNamesTheLimit) {
-  const auto list = [](std::size_t count) {
-    std::string text = "1";
-    for (std::size_t i = 1; i < count; ++i) text += ",1";
-    return text;
-  };
-  const auto keys = config_keys();
-  const auto hidden = std::find_if(keys.begin(), keys.end(),
-                                   [](const ConfigKey& key) { return key.flag == "--hidden"; });
-  TrainConfig config;
-  set_from_text(config, *hidden, list(1024));
-  EXPECT_EQ(config.hidden->size(), 1024U);
-  try {
-    set_from_text(config, *hidden, list(1025));
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("a list of at most 1024, each an integer from 1"),
-              std::string::npos)
-        << e.what();
-  }
-}
-
 TEST(Config, EveryKeyReadsBackWhatItWrites) {
   std::set<std::string_view> seen;
   for (const ConfigKey& key : config_keys()) {
@@ -87,18 +76,16 @@ TEST(Config, EveryKeyReadsBackWhatItWrites) {
   }
 }
 
-TEST(Config, AFaultNamesItsFile) {
+TEST(Config, AFaultOfAFileNamesIt) {
   for (const std::string& text :
        {std::string(), std::string("{"), std::string(100'000, '['), std::string("{\"lr\": 1e999}"),
-        std::string("{} {}"), std::string("{\"seed\": 1, \"seed\": 1}")}) {
-    try {
-      parse_train_config(text, "run.json");
-      ADD_FAILURE() << text.substr(0, 20);
-    } catch (const Error& e) {
-      EXPECT_EQ(std::string(e.what()).find("configuration 'run.json': "), 0u) << e.what();
-      EXPECT_EQ(std::string(e.what()).find("json.exception"), std::string::npos) << e.what();
-    }
-  }
+        std::string("{} {}"), std::string("{\"seed\": 1, \"seed\": 1}"), std::string("[]"),
+        std::string(R"({"model": {"layers": "5,3"}})"),
+        std::string(R"({"model": {"layers": [5, "3"]}})"), std::string(R"({"model": 3})"),
+        std::string(R"({"hidden": 3})"), std::string(R"({"clip": {"rate": 3}})"),
+        std::string(R"({"model": {"name": "gpt", "preset": "llama", "rotary_base": 1}})")})
+    expect_refused(ErrorCode::kParse, [&] { parse_train_config(text, "run.json"); });
+  EXPECT_EQ(parse_train_config(R"({"model": {"bias": false, "layers": 5}})", "test").bias, false);
 }
 
 TEST(Config, EveryRangeHolds) {
@@ -142,63 +129,30 @@ TEST(Config, ACompleteOneIsItsOwnCompletion) {
       }
 }
 
-TEST(Config, LargeClassificationsHaveARecipeOfTheirOwn) {
-  const TrainConfig large = complete({}, data_of(Task::kClassification, 10'000));
-  EXPECT_EQ(*large.optimizer, "sgd");
-  EXPECT_EQ(large.optimizer_numbers.at("momentum"), 0.9);
-  EXPECT_EQ(*large.epochs, 10);
-  EXPECT_EQ(*large.layers, (TrainConfig::Integers{5, 256, 128, 3}));
-  const TrainConfig small = complete({}, data_of(Task::kClassification, 4));
-  EXPECT_EQ(*small.optimizer, "adam");
-  EXPECT_EQ(*small.epochs, 1000);
-  EXPECT_EQ(*complete({}, data_of(Task::kRegression, 10'000)).loss, "mse");
+// What nobody chose, for each kind of data and of model.
+TEST(Config, RecipesAreThePublishedOnes) {
+  const auto expect_recipe = [](const char* chosen, const auto& data_for) {
+    const TrainConfig config = parse_train_config(chosen, "test");
+    expect_message(to_json(complete(config, data_for(config))).dump());
+  };
+  for (const Task task : {Task::kClassification, Task::kMultiLabel, Task::kRegression})
+    for (const std::int64_t rows : {4, 20'000})
+      expect_recipe("{}", [&](const TrainConfig&) { return data_of(task, rows); });
+  for (const char* text : {R"({"model": {"name": "charlm"}})", R"({"model": {"name": "gpt"}})",
+                           R"({"model": {"name": "gpt", "preset": "gpt2"}})",
+                           R"({"model": {"name": "gpt", "preset": "llama"}})",
+                           R"({"model": {"name": "gpt"}, "optimizer": {"name": "adam"}})"})
+    expect_recipe(text, [](const TrainConfig& c) { return text_of(c); });
 }
 
-// docs/reference/train.md has them, too.
-TEST(Config, WhatNobodyChoseIsTheUsual) {
+TEST(Config, TheLogHasAHundredStepsOfAnEpochOrOfAShorterRun) {
   const Split data = data_of(Task::kClassification, 20'000);
   TrainConfig config;
-  const TrainConfig c = complete(config, data);
-  EXPECT_EQ(*c.accumulate, 1);
-  EXPECT_EQ(*c.shards, 1);
-  EXPECT_EQ(*c.label_smoothing, 0);
-  EXPECT_FALSE(c.delta);
-  EXPECT_FALSE(c.clip_norm);
-  EXPECT_EQ(*c.warmup, 0);
-  EXPECT_EQ(*c.decay_every, 10);
-  EXPECT_EQ(*c.decay_factor, 0.1);
-  EXPECT_EQ(*c.seed, 0);
-  EXPECT_EQ(*c.patience, 0);
-  EXPECT_EQ(*c.metric, "loss");
-  EXPECT_EQ(*c.min_delta, 0);
-  EXPECT_FALSE(*c.check_finite);
-  EXPECT_FALSE(*c.log_shards);
-  EXPECT_EQ(*c.checkpoint_every, 0);
-  EXPECT_EQ(*c.log_every, 1);  // an epoch has 157 steps
-  EXPECT_EQ(c.optimizer_switches.at("nesterov"), false);
-  EXPECT_EQ(c.optimizer_switches.at("decay_vectors"), false);
-  const TrainOptions options = options_of(c, data);
-  EXPECT_EQ(options.shards, 1);
-  EXPECT_EQ(options.hash_shards_every, 0);
-  EXPECT_FALSE(options.early_stopping);
-  EXPECT_EQ(options.schedule.every, 1570);
-
+  EXPECT_EQ(options_of(complete(config, data), data).schedule.every, 1570);
   config.batch = 10;
   EXPECT_EQ(*complete(config, data).log_every, 20);
   config.steps = 1500;
   EXPECT_EQ(*complete(config, data).log_every, 15);
-  config.loss = "huber";
-  const Split numbers = data_of(Task::kRegression, 20);
-  EXPECT_EQ(*complete(config, numbers).delta, 1);
-  EXPECT_EQ(loss_of(complete(config, numbers)).delta, 1);
-  config.loss = "mae";
-  config.delta = 2;
-  try {
-    complete(config, numbers);
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "config.loss.delta: the loss mae has no such option");
-  }
 }
 
 TEST(Config, SmallDataHasAThousandSteps) {
@@ -216,12 +170,6 @@ TEST(Config, ShardsAreHashedAsOftenAsTheLogHasSteps) {
   TrainConfig config;
   config.log_shards = true;
   const Split data = data_of(Task::kClassification, 20);
-  try {
-    complete(config, data);
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "config.log_shards: expected 2 or more shards");
-  }
   config.shards = 2;
   config.log_every = 7;
   const TrainOptions options = options_of(complete(config, data), data);
@@ -294,70 +242,41 @@ TEST(Config, WhatOverridesAKeyReplacesThoseThatMeanTheSame) {
   EXPECT_EQ(to_json(overridden(epochs, steps)), to_json(steps));
 }
 
-// What a text of an option, or a file, should have been.
-TEST(Config, AFaultSaysWhatIsExpected) {
-  const auto fault = [](std::string_view flag, std::string_view text) {
+// What the text of an option should have been.
+TEST(Config, AnOptionTakesWhatItsKindAllows) {
+  const auto key_of = [](std::string_view flag) {
     const auto keys = config_keys();
-    const auto key =
-        std::find_if(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.flag == flag; });
-    TrainConfig config;
-    try {
-      set_from_text(config, *key, text);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("nothing");
+    return *std::find_if(keys.begin(), keys.end(),
+                         [&](const ConfigKey& k) { return k.flag == flag; });
   };
-  EXPECT_EQ(fault("--bias", "yes"), "--bias: expected true or false, got 'yes'");
-  EXPECT_EQ(fault("--bias", "false"), "nothing");
-  for (const ConfigKey& key : config_keys())
-    if (key.flag == "--bias")
-      for (const bool bias : {true, false}) {
-        TrainConfig config;
-        set_from_text(config, key, bias ? "true" : "false");
-        EXPECT_EQ(config.bias, bias);
-      }
-  EXPECT_EQ(fault("--rotary-base", "0"), "--rotary-base: expected a number above 1, got '0'");
-  EXPECT_EQ(fault("--momentum", "1"), "nothing");
-  EXPECT_EQ(fault("--momentum", "0"), "nothing");
-  EXPECT_EQ(fault("--epochs", "1000000000"), "nothing");
-  EXPECT_EQ(fault("--huber-delta", "0"), "--huber-delta: expected a positive number, got '0'");
-  EXPECT_EQ(fault("--momentum", "2"), "--momentum: expected a number from 0 to 1, got '2'");
-  EXPECT_EQ(fault("--beta1", "1"), "--beta1: expected a number from 0 to below 1, got '1'");
-  EXPECT_EQ(fault("--epochs", "1.5"),
-            "--epochs: expected an integer from 0 to 1000000000, got '1.5'");
-  EXPECT_EQ(fault("--seed", "-1"),
-            "--seed: expected an integer from 0 to 9200000000000000000, got '-1'");
-  EXPECT_EQ(fault("--model", "rnn"), "--model: expected one of mlp, charlm, gpt, got 'rnn'");
-  const auto fault_of_file = [](std::string_view text) {
-    try {
-      parse_train_config(text, "run.json");
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("nothing");
+  const auto list = [](std::size_t count) {
+    std::string text = "1";
+    for (std::size_t i = 1; i < count; ++i) text += ",1";
+    return text;
   };
-  EXPECT_EQ(
-      fault_of_file(R"({"model": {"layers": "5,3"}})")
-          .find("configuration 'run.json': config.model.layers: expected a list of at most 1024"),
-      0U);
-  EXPECT_EQ(
-      fault_of_file(R"({"model": {"layers": [5, "3"]}})")
-          .find("configuration 'run.json': config.model.layers: expected a list of at most 1024"),
-      0U);
-  EXPECT_EQ(fault_of_file(R"({"model": 3})"),
-            "configuration 'run.json': config.model: expected an object, got 3");
-  EXPECT_EQ(fault_of_file(R"([])"), "configuration 'run.json': expected an object, got []");
-  EXPECT_NE(fault_of_file(R"({"hidden": 3})").find("; there is config.model.hidden"),
-            std::string::npos);
-  // It lists each known key beside it once.
-  EXPECT_EQ(fault_of_file(R"({"rate": 3})")
-                .find("configuration 'run.json': config.rate: unknown key; expected one of data, "
-                      "task, tokenizer, model, loss, optimizer, schedule, clip, epochs, steps, "),
-            0U);
-  EXPECT_EQ(fault_of_file(R"({"clip": {"rate": 3}})"),
-            "configuration 'run.json': config.clip.rate: unknown key; expected one of value, norm");
-  EXPECT_EQ(parse_train_config(R"({"model": {"bias": false, "layers": 5}})", "test").bias, false);
+  TrainConfig config;
+  for (const bool bias : {true, false}) {
+    set_from_text(config, key_of("--bias"), bias ? "true" : "false");
+    EXPECT_EQ(config.bias, bias);
+  }
+  set_from_text(config, key_of("--hidden"), list(1024));
+  EXPECT_EQ(config.hidden->size(), 1024U);
+  set_from_text(config, key_of("--hidden"), "none");
+  EXPECT_EQ(config.hidden, TrainConfig::Integers{});
+  for (const char* text : {"0", "1"}) set_from_text(config, key_of("--momentum"), text);
+  set_from_text(config, key_of("--epochs"), "1000000000");
+  for (const auto& [flag, text] :
+       std::vector<std::pair<const char*, std::string>>{{"--hidden", list(1025)},
+                                                        {"--bias", "yes"},
+                                                        {"--rotary-base", "0"},
+                                                        {"--huber-delta", "0"},
+                                                        {"--momentum", "2"},
+                                                        {"--beta1", "1"},
+                                                        {"--epochs", "1.5"},
+                                                        {"--seed", "-1"},
+                                                        {"--model", "rnn"}})
+    expect_refused(ErrorCode::kInvalidArgument,
+                   [&, f = flag, &t = text] { set_from_text(config, key_of(f), t); });
 }
 
 TEST(Config, ALossFitsItsTasks) {
@@ -375,125 +294,35 @@ TEST(Config, ALossFitsItsTasks) {
     }
 }
 
-Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
-  const WindowOptions options = window_options_of(config);
-  Dataset train =
-      windows_of(Tensor::zeros({Dtype::kI32, {tokens}}), options.context,
-                 options.every_token ? TokenWindows::Kind::kShifted : TokenWindows::Kind::kSliding);
-  train.classes = 11;
-  return {train, {}, {}};
-}
-
-void expect_refused(const TrainConfig& chosen, const Split& data, const std::string& part) {
-  try {
-    complete(chosen, data);
-    ADD_FAILURE() << part;
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
-  }
-}
-
-TEST(Config, OptionsOfAnotherLossAreRefused) {
-  TrainConfig config;
-  config.label_smoothing = 0.1;
-  for (const Task task : {Task::kMultiLabel, Task::kRegression})
-    expect_refused(config, data_of(task, 4), "loss.label_smoothing");
-  EXPECT_EQ(loss_of(complete(config, data_of(Task::kClassification, 4))).label_smoothing, 0.1);
-}
-
 TEST(Config, BatchNormNeedsTwoExamplesInEveryMicroBatch) {
-  const auto fault = [](std::int64_t rows, std::int64_t batch, std::int64_t shards) {
+  const auto completed = [](std::int64_t rows, std::int64_t batch, std::int64_t shards) {
     TrainConfig config;
     config.norm = "batch";
     config.batch = batch;
     config.shards = shards;
-    try {
-      complete(config, data_of(Task::kClassification, rows));
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("none");
+    complete(config, data_of(Task::kClassification, rows));
   };
-  EXPECT_EQ(fault(16, 8, 1), "none");
-  EXPECT_EQ(fault(18, 8, 1), "none");
-  EXPECT_EQ(fault(17, 8, 1),
-            "config.batch: the last batch of an epoch would have one of the 17 examples, but batch "
-            "norm needs two; choose another size");
-  EXPECT_EQ(fault(16, 8, 3), "none");
-  EXPECT_EQ(fault(20, 8, 3).find("config.shards: shard 1 of a batch of 4 would have a micro-batch "
-                                 "of one example"),
-            0U);
-  EXPECT_EQ(fault(16, 8, 8).find("config.shards: shard 0 of a batch of 8 would"), 0U);
+  completed(16, 8, 1);
+  completed(18, 8, 1);
+  completed(16, 8, 3);
+  for (const auto& [rows, batch, shards] : {std::tuple{17, 8, 1}, {20, 8, 3}, {16, 8, 8}})
+    expect_refused(ErrorCode::kInvalidArgument,
+                   [&, r = rows, b = batch, s = shards] { completed(r, b, s); });
 }
 
-TEST(Config, LayersAreTwoSizesOrMore) {
-  TrainConfig config;
-  config.layers = {5};
-  expect_refused(config, data_of(Task::kClassification, 4),
-                 "config.model.layers: expected at least 2 sizes, got 1");
-  config.layers = {5, 2};
-  expect_refused(config, data_of(Task::kClassification, 4), "2 outputs, but the data has 3");
-  config.layers = {5, 4};
-  EXPECT_EQ(*complete(config, data_of(Task::kClassification, 4)).layers, *config.layers);
-  config.layers = {4, 3};
-  expect_refused(config, data_of(Task::kClassification, 4), "4 inputs, but the data has 5");
-  config.layers = {5, 3};  // of a regression on two numbers
-  expect_refused(config, data_of(Task::kRegression, 4), "3 outputs, but the data has 2");
-}
-
-TEST(Config, EarlyStoppingHasAPatience) {
-  TrainConfig config;
-  config.min_delta = 0.1;
-  Split data = data_of(Task::kClassification, 4);
-  expect_refused(config, data, "early_stopping.min_delta: expected early_stopping.patience");
-  config.patience = 0;  // who says so wants a run with one to go on without
-  EXPECT_EQ(*complete(config, data).patience, 0);
-  data.validation = data.train;
-  config.patience = 2;
-  EXPECT_EQ(*complete(config, data).min_delta, 0.1);
-}
-
-TEST(Config, TextHasAModelAndARecipeOfItsOwn) {
+TEST(Config, ACharLmReadsWindowsOfItsContext) {
   TrainConfig config;
   config.context = 6;
   config.embedding = 4;
   const Split data = text_of(config);
   const TrainConfig c = complete(config, data);
-  EXPECT_EQ(*c.model, "charlm");
   EXPECT_EQ(*c.layers, (TrainConfig::Integers{24, 128, 128, 11}));
-  EXPECT_EQ(*c.optimizer, "adamw");
-  EXPECT_EQ(*c.rate, 0.002);
-  EXPECT_EQ(*c.schedule, "cosine");
-  EXPECT_EQ(*c.tokenizer, "characters");
   EXPECT_EQ(to_json(complete(parse_train_config(to_json(c).dump(), "test"), data)), to_json(c));
   const nn::CharLm net = char_lm_of(c);
   EXPECT_EQ(net.vocabulary, 11);
   EXPECT_EQ(net.context, window_options_of(c).context);
-  EXPECT_EQ(window_options_of({}).context, 8);
+  EXPECT_EQ(net.embedding, 4);
   EXPECT_FALSE(window_options_of({}).every_token);
-  config.embedding.reset();
-  EXPECT_EQ(char_lm_of(complete(config, data)).embedding, nn::CharLm{}.embedding);
-
-  config.norm = "batch";
-  expect_refused(config, data, "model.norm");
-  config.norm.reset();
-  config.model = "mlp";
-  expect_refused(config, data, "model.context: the model mlp has no such option");
-  TrainConfig other;
-  other.model = "mlp";
-  expect_refused(other, data, "model.name");
-  config.model = "charlm";
-  expect_refused(config, data_of(Task::kClassification, 4), "model.name");
-  config.model.reset();
-  expect_refused(config, data_of(Task::kClassification, 4),
-                 "model.context: the model mlp has no such option");
-  config = {};
-  config.tokenizer = "bytes";
-  expect_refused(config, data_of(Task::kClassification, 4),
-                 "tokenizer: expected a text, but the data is for classification");
-  config = {};
-  config.sample_every = 5;
-  expect_refused(config, data_of(Task::kClassification, 4), "sample_every");
 }
 
 TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
@@ -502,13 +331,6 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   const Split data = text_of(config);
   const TrainConfig c = complete(config, data);
   EXPECT_EQ(to_json(complete(parse_train_config(to_json(c).dump(), "test"), data)), to_json(c));
-  EXPECT_EQ(*c.layers, (TrainConfig::Integers{4}));
-  EXPECT_EQ(*c.steps, 2000);
-  EXPECT_FALSE(c.epochs);
-  EXPECT_EQ(c.optimizer_numbers.at("beta2"), 0.99);
-  EXPECT_EQ(*c.clip_norm, 1);
-  EXPECT_EQ(*c.warmup, 100);
-  EXPECT_EQ(*c.sample_every, 200);
   TrainConfig short_run = config;
   short_run.steps = 5;
   EXPECT_EQ(*complete(short_run, data).sample_every, 1);
@@ -532,11 +354,12 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
     preset.norm = "rms";
     net.norm = nn::GptNorm::kRms;
     EXPECT_EQ(gpt_of(complete(preset, data), 11).config(), net.config());
-    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).norm, nn::GptNorm::kRms);
-    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).bias, net.bias);
-    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).positions, net.positions);
-    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).feed_forward, net.feed_forward);
-    EXPECT_EQ(gpt_of(complete(overridden(c, preset), data), 11).tied, net.tied);
+    const nn::Gpt over = gpt_of(complete(overridden(c, preset), data), 11);
+    EXPECT_EQ(over.norm, nn::GptNorm::kRms);
+    EXPECT_EQ(over.bias, net.bias);
+    EXPECT_EQ(over.positions, net.positions);
+    EXPECT_EQ(over.feed_forward, net.feed_forward);
+    EXPECT_EQ(over.tied, net.tied);
   }
   TrainConfig turned = config;
   turned.positions = "rotary";
@@ -566,32 +389,6 @@ TEST(Config, AGptHasKeysAndARecipeOfItsOwn) {
   EXPECT_EQ(gpt_of(fifty, 11).layers, 3);
   EXPECT_EQ(gpt_of(fifty, 11).hidden, 50);
   EXPECT_EQ(*two.log_every, 1);
-
-  const auto refuses = [&](const std::function<void(TrainConfig&)>& change,
-                           const std::string& part) {
-    TrainConfig chosen = config;
-    change(chosen);
-    expect_refused(chosen, data, part);
-  };
-  refuses(
-      [](TrainConfig& t) {
-        t.layers = {1, 2};
-      },
-      "model.layers: expected 1 number for a gpt, got 2");
-  refuses([](TrainConfig& t) { t.hidden = TrainConfig::Integers{}; },
-          "model.hidden: expected 1 number for a gpt, got 0");
-  refuses([](TrainConfig& t) { t.heads = 3; },
-          "config.model: gpt: expected heads that divide the width");
-  refuses([](TrainConfig& t) { t.norm = "batch"; }, "model.norm");
-  refuses([](TrainConfig& t) { t.activation = "relu"; },
-          "model.activation: the model gpt has no such option");
-  refuses([](TrainConfig& t) { t.embedding = 3; },
-          "model.embedding: the model gpt has no such option");
-  refuses([](TrainConfig& t) { t.rotary_base = 500.0; }, "model.rotary_base");
-  refuses([](TrainConfig& t) { t.steps = 3, t.epochs = 3; }, "epochs: expected epochs or steps");
-  TrainConfig wide;
-  wide.width = 7;
-  expect_refused(wide, text_of(wide), "model.width: the model charlm has no such option");
 }
 
 // For an output that is 3 too high, and for one of two classes with a probability of 3/4.
@@ -668,81 +465,82 @@ TEST(Checkpoint, ReadsBackWhatItWrites) {
   expect_same(read.state.best, state.best);
 }
 
-TEST(Checkpoint, RefusesAnotherFormat) {
-  Safetensors file = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
+TEST(Checkpoint, RefusesAnotherFile) {
+  const Safetensors whole = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
+  const auto parsed = [](const Safetensors& file) {
+    parse_checkpoint(serialize_safetensors(file), "a");
+  };
+  parsed(whole);
+  Safetensors file = whole;
   for (auto& [key, value] : file.metadata)
     if (key == "limpid.checkpoint") value = "2";
-  try {
-    parse_checkpoint(serialize_safetensors(file), "a");
-    ADD_FAILURE() << "a checkpoint of another format was read";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kUnsupported);
-    EXPECT_STREQ(e.what(), "checkpoint 'a': limpid.checkpoint is '2', expected '1'");
-  }
-}
-
-TEST(Checkpoint, RefusesTensorsOfNoState) {
-  Safetensors file = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
-  EXPECT_NO_THROW(parse_checkpoint(serialize_safetensors(file), "a"));
-  file.tensors.set("parameters.weight", Tensor::scalar(1.5f));
-  try {
-    parse_checkpoint(serialize_safetensors(file), "a");
-    ADD_FAILURE() << "a checkpoint with another tensor was read";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::kFormat);
-    EXPECT_STREQ(e.what(), "checkpoint 'a': 1 tensors do not belong to a training state");
-  }
-}
-
-TEST(Checkpoint, NamesWhatAnotherFileLacks) {
-  const Safetensors whole = parse_safetensors(serialize_checkpoint({TrainState{}, "a run\n"}), "a");
-  const auto fault = [](const Safetensors& file) {
-    try {
-      parse_checkpoint(serialize_safetensors(file), "a");
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::kFormat);
-      return std::string(e.what());
-    }
-    return std::string("none");
-  };
-  Safetensors file = whole;
-  file.metadata.pop_back();
-  EXPECT_EQ(fault(file),
-            "checkpoint 'a': is a safetensors file, but not a checkpoint: no limpid.run in its "
-            "metadata");
-  file.metadata.clear();
-  EXPECT_EQ(fault(file),
-            "checkpoint 'a': is a safetensors file, but not a checkpoint: no limpid.checkpoint in "
-            "its metadata");
+  expect_refused(ErrorCode::kUnsupported, [&] { parsed(file); });
   file = whole;
-  file.tensors.set("state.step", Tensor::scalar(1.5f));
-  EXPECT_EQ(fault(file).find("checkpoint 'a': state.step: "), 0U) << fault(file);
+  file.metadata.pop_back();
+  expect_refused(ErrorCode::kFormat, [&] { parsed(file); });
+  file.metadata.clear();
+  expect_refused(ErrorCode::kFormat, [&] { parsed(file); });
+  for (const char* tensor : {"state.step", "parameters.weight"}) {
+    file = whole;
+    file.tensors.set(tensor, Tensor::scalar(1.5f));
+    expect_refused(ErrorCode::kFormat, [&] { parsed(file); });
+  }
 }
 
-TEST(Config, RefusesWhatDoesNotFitTheData) {
-  const Split data = data_of(Task::kClassification, 4);
-  TrainConfig other;
-  other.task = "regression";
-  expect_refused(other, data, "config.task: regression, but the data is for classification");
-  // A table has the task that it is given.
-  expect_refused({}, data_of(Task::kNextToken, 4),
-                 "config.task: next_token, but the data is no text");
-  TrainConfig patient;
-  patient.patience = 2;
-  expect_refused(patient, data, "config.early_stopping.patience: the data has no validation set");
-  TrainConfig both;
-  both.hidden = {7};
-  both.layers = {5, 7, 3};
-  expect_refused(both, data,
-                 "config.model.hidden: expected model.hidden or model.layers, got both");
-}
-
-// The recipe of a gpt has a beta2 for adamw; with adam, which the user chose, it does not count.
-TEST(Config, AnOptimizerThatIsChosenHasItsUsualNumbers) {
-  TrainConfig config;
-  config.model = "gpt";
-  config.optimizer = "adam";
-  EXPECT_EQ(complete(config, text_of(config)).optimizer_numbers.at("beta2"), 0.999);
+// Choices that contradict each other or the data.
+TEST(Config, RefusesWhatDoesNotFit) {
+  const std::function<Split(const TrainConfig&)>
+      classes = [](const TrainConfig&) { return data_of(Task::kClassification, 4); },
+      labels = [](const TrainConfig&) { return data_of(Task::kMultiLabel, 4); },
+      numbers = [](const TrainConfig&) { return data_of(Task::kRegression, 4); },
+      tokens = [](const TrainConfig&) { return data_of(Task::kNextToken, 4); },
+      text = [](const TrainConfig&config) { return text_of(config); };
+  const auto completed = [](const char* json, const auto& data_for) {
+    const TrainConfig config = parse_train_config(json, "test");
+    return complete(config, data_for(config));
+  };
+  for (const auto& [json, data] : std::vector<std::pair<const char*, decltype(classes)>>{
+           {R"({"task": "regression"})", classes},
+           {"{}", tokens},
+           {R"({"early_stopping": {"patience": 2}})", classes},
+           {R"({"early_stopping": {"min_delta": 0.1}})", classes},
+           {R"({"model": {"hidden": [7], "layers": [5, 7, 3]}})", classes},
+           {R"({"model": {"layers": [5]}})", classes},
+           {R"({"model": {"layers": [5, 2]}})", classes},
+           {R"({"model": {"layers": [4, 3]}})", classes},
+           {R"({"model": {"layers": [5, 3]}})", numbers},
+           {R"({"log_shards": true})", classes},
+           {R"({"loss": {"label_smoothing": 0.1}})", labels},
+           {R"({"loss": {"label_smoothing": 0.1}})", numbers},
+           {R"({"loss": {"name": "mae", "delta": 2}})", numbers},
+           {R"({"model": {"norm": "batch"}})", text},
+           {R"({"model": {"name": "mlp", "context": 6}})", text},
+           {R"({"model": {"name": "mlp"}})", text},
+           {R"({"model": {"width": 7}})", text},
+           {R"({"model": {"name": "charlm"}})", classes},
+           {R"({"model": {"context": 6}})", classes},
+           {R"({"tokenizer": "bytes"})", classes},
+           {R"({"sample_every": 5})", classes},
+           {R"({"model": {"name": "gpt", "layers": [1, 2]}})", text},
+           {R"({"model": {"name": "gpt", "hidden": []}})", text},
+           {R"({"model": {"name": "gpt", "heads": 3}})", text},
+           {R"({"model": {"name": "gpt", "norm": "batch"}})", text},
+           {R"({"model": {"name": "gpt", "activation": "relu"}})", text},
+           {R"({"model": {"name": "gpt", "embedding": 3}})", text},
+           {R"({"model": {"name": "gpt", "rotary_base": 500}})", text},
+           {R"({"model": {"name": "gpt"}, "steps": 3, "epochs": 3})", text}}) {
+    SCOPED_TRACE(json);
+    expect_refused(ErrorCode::kInvalidArgument, [&, j = json, &d = data] { completed(j, d); });
+  }
+  // And what does.
+  EXPECT_EQ(loss_of(completed(R"({"loss": {"label_smoothing": 0.1}})", classes)).label_smoothing,
+            0.1);
+  EXPECT_EQ(loss_of(completed(R"({"loss": {"name": "huber"}})", numbers)).delta, 1);
+  EXPECT_EQ(completed(R"({"model": {"layers": [5, 4]}})", classes).layers,
+            (TrainConfig::Integers{5, 4}));
+  // With a patience of 0 a run with one goes on without.
+  completed(R"({"early_stopping": {"patience": 0, "min_delta": 0.1}})", classes);
+  completed(R"({"model": {"name": "gpt", "preset": "llama", "rotary_base": 1.0001}})", text);
 }
 
 TEST(Config, ASwitchOfAnOptimizerIsOnWhereItIsChosen) {
@@ -770,17 +568,6 @@ TEST(Config, WhatOverridesAKeyReplacesTheNumbersOfItsShape) {
   gpt.model = "gpt";
   gpt.hidden = {50};
   EXPECT_EQ(overridden(blocks, gpt).layers, blocks.layers);
-}
-
-// Its key and the model have the same bound.
-TEST(Config, ARotaryBaseIsAboveOne) {
-  const std::string low = R"({"model": {"name": "gpt", "preset": "llama", "rotary_base": 1)";
-  limpid::testing::expect_error(ErrorCode::kParse,
-                                "config.model.rotary_base: expected a number above 1, got 1",
-                                [&] { parse_train_config(low + "}}", "test"); });
-  const TrainConfig config = parse_train_config(low + ".0001}}", "test");
-  EXPECT_NO_THROW(complete(config, text_of(config)));
-  EXPECT_NE(train_reference().find("| above 1 | 10000 | Base of the rotary"), std::string::npos);
 }
 
 // A run's config.json names every key.
@@ -816,16 +603,19 @@ TEST(Config, AnotherKindDropsTheKeysThatOnlyTheOldOneHas) {
     }
   // A key that the command line chooses itself is refused.
   TrainConfig adam = complete(over([](TrainConfig& c) { c.optimizer = "adam"; }), data);
-  expect_refused(overridden(adam, over([](TrainConfig& c) {
-                              c.optimizer = "rmsprop";
-                              c.optimizer_numbers["beta1"] = 0.5;
-                            })),
-                 data, "optimizer.beta1: rmsprop: has no beta1");
+  const auto expect_contradiction = [](const TrainConfig& config, const Split& with) {
+    expect_refused(ErrorCode::kInvalidArgument, [&] { complete(config, with); });
+  };
+  expect_contradiction(overridden(adam, over([](TrainConfig& c) {
+                                    c.optimizer = "rmsprop";
+                                    c.optimizer_numbers["beta1"] = 0.5;
+                                  })),
+                       data);
   // And so is one of a file that chooses nothing else.
   TrainConfig momentum;
   momentum.optimizer_numbers["momentum"] = 0.5;
-  expect_refused(overridden(momentum, over([](TrainConfig& c) { c.optimizer = "adam"; })), data,
-                 "optimizer.momentum: adam: has no momentum");
+  expect_contradiction(overridden(momentum, over([](TrainConfig& c) { c.optimizer = "adam"; })),
+                       data);
 
   // Losses and tasks.
   const Split numbers = data_of(Task::kRegression, 4);
@@ -842,9 +632,8 @@ TEST(Config, AnotherKindDropsTheKeysThatOnlyTheOldOneHas) {
   });
   EXPECT_EQ(complete(overridden(classes, regression), numbers).loss, "mse");
   // What remains says how to go on.
-  expect_refused(overridden(classes, over([](TrainConfig& c) { c.task = "regression"; })), numbers,
-                 "outputs, but the data has 2; model.hidden (--hidden) instead takes both from the "
-                 "data");
+  expect_contradiction(overridden(classes, over([](TrainConfig& c) { c.task = "regression"; })),
+                       numbers);
 
   // Models.
   TrainConfig gpt = over([](TrainConfig& c) {
@@ -872,14 +661,6 @@ TEST(Config, AnotherKindDropsTheKeysThatOnlyTheOldOneHas) {
       complete(overridden(file, over([](TrainConfig& c) { c.positions = "learned"; })), text)
           .rotary_base);
   EXPECT_TRUE(overridden(file, over([](TrainConfig& c) { c.positions = "rotary"; })).rotary_base);
-}
-
-TEST(Config, AListMayBeEmpty) {
-  TrainConfig config;
-  for (const ConfigKey& key : config_keys())
-    if (key.flag == "--hidden") set_from_text(config, key, "none");
-  ASSERT_TRUE(config.hidden);
-  EXPECT_TRUE(config.hidden->empty());
 }
 
 }  // namespace

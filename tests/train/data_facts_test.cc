@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "limpid/data/digits.h"
 
@@ -150,72 +151,77 @@ TEST(DataFacts, AsManyColumnsAsAreListedKeepTheirOrder) {
   EXPECT_EQ(facts.features.back().column, static_cast<std::int64_t>(kListedFeatures) - 1);
 }
 
-// A column tells the target if it has one value for each class, or lies on a line with the numbers.
-// If there is only one column, that is the task.
-TEST(DataFacts, AColumnMayTellTheTarget) {
-  constexpr std::int64_t kRows = 20;
-  std::vector<float> values, line;
-  std::vector<std::int32_t> labels;
-  for (std::int32_t i = 0; i < kRows; ++i) {
-    labels.push_back(i % 2);
-    values.insert(values.end(), {static_cast<float>(i * i), i % 2 != 0 ? 7.0f : 5.0f});
-    line.push_back(i % 2 != 0 ? -1.0f : 3.0f);
+// The columns that tell the target, which is a class or numbers.
+using Row = std::function<std::vector<float>(std::int32_t)>;
+std::vector<std::int64_t> telling(std::int32_t rows, const Row& features, const Row& target,
+                                  std::int32_t classes = 0) {
+  std::vector<float> values, targets;
+  for (std::int32_t i = 0; i < rows; ++i) {
+    for (const float x : features(i)) values.push_back(x);
+    for (const float y : target(i)) targets.push_back(y);
   }
   Split data;
-  data.train = dataset(2, values, labels);
-  DataFacts facts = data_facts(data);
-  ASSERT_EQ(facts.target_leakage.size(), 1u);
-  EXPECT_EQ(facts.target_leakage[0].column, 1);
-
-  data.train.task = Task::kRegression;
-  data.train.targets = Tensor::from<float>({kRows, 1}, line);
-  facts = data_facts(data);
-  ASSERT_EQ(facts.target_leakage.size(), 1u);
-  EXPECT_EQ(facts.target_leakage[0].column, 1);
-  data.train.inputs = Tensor::from<float>({kRows, 1}, line);
-  EXPECT_TRUE(data_facts(data).target_leakage.empty());
-}
-
-// A line with noise of a hundredth of its deviation is a good predictor, not the target.
-TEST(DataFacts, AColumnNearlyOnALineDoesNotTellTheTarget) {
-  for (const float noise : {0.0f, 0.3f}) {
-    std::vector<float> values, targets;
-    for (int i = 0; i < 30; ++i) {
-      values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i)});
-      targets.push_back(static_cast<float>(3 * i) + (i % 2 != 0 ? noise : -noise));
-    }
-    Split data;
-    data.train = dataset(2, values, std::vector<std::int32_t>(30));
+  data.train = dataset(static_cast<std::int64_t>(features(0).size()), values,
+                       std::vector<std::int32_t>(static_cast<std::size_t>(rows)));
+  data.train.classes = classes;
+  if (classes > 0) {
+    data.train.targets = Tensor::from<std::int32_t>(
+        {rows}, std::vector<std::int32_t>(targets.begin(), targets.end()));
+  } else {
     data.train.task = Task::kRegression;
-    data.train.targets = Tensor::from<float>({30, 1}, targets);
-    EXPECT_EQ(data_facts(data).target_leakage.size(), noise == 0 ? 1U : 0U);
+    data.train.targets =
+        Tensor::from<float>({rows, static_cast<std::int64_t>(target(0).size())}, targets);
   }
+  std::vector<std::int64_t> columns;
+  for (const auto& giveaway : data_facts(data).target_leakage) columns.push_back(giveaway.column);
+  return columns;
 }
 
-// With few rows of each class, too, and with several targets each has a column of its own.
-TEST(DataFacts, AColumnTellsTheOnlyTargetOfManyRows) {
-  const auto target_leakage = [](std::int32_t rows, std::int32_t classes) {
-    std::vector<float> values;
-    std::vector<std::int32_t> labels;
-    for (std::int32_t i = 0; i < rows; ++i) {
-      labels.push_back(i % classes);
-      values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i % classes)});
-    }
-    Split data;
-    data.train = dataset(2, values, labels);
-    data.train.classes = classes;
-    return data_facts(data).target_leakage.size();
+// If it has one value for each class, or lies on a line with the numbers. If there is only one
+// column, that is the task; with few rows of a class it may be chance.
+TEST(DataFacts, AColumnMayTellTheTarget) {
+  using Columns = std::vector<std::int64_t>;
+  const Columns none, second{1};
+  const auto number = [](std::int32_t i) { return static_cast<float>(i); };
+  // A square, which tells nothing, and a number for each of so many classes.
+  const auto beside = [&](std::int32_t classes) {
+    return [=](std::int32_t i) { return std::vector{number(i * i), 5 + 2 * number(i % classes)}; };
   };
-  EXPECT_EQ(target_leakage(29, 3), 0U);
-  EXPECT_EQ(target_leakage(30, 3), 1U);
-  std::vector<float> values;
-  for (int i = 0; i < 30; ++i)
-    values.insert(values.end(), {static_cast<float>(i * i), static_cast<float>(i)});
-  Split data;
-  data.train = dataset(2, values, std::vector<std::int32_t>(30));
-  data.train.task = Task::kRegression;
-  data.train.targets = data.train.inputs;
-  EXPECT_TRUE(data_facts(data).target_leakage.empty());
+  const auto one_of = [&](std::int32_t classes) {
+    return [=](std::int32_t i) { return std::vector{number(i % classes)}; };
+  };
+  EXPECT_EQ(telling(20, beside(2), one_of(2), 2), second);
+  EXPECT_EQ(telling(30, beside(3), one_of(3), 3), second);
+  EXPECT_EQ(telling(29, beside(3), one_of(3), 3), none);
+  const auto falling = [&](std::int32_t i) { return std::vector{3 - 4 * number(i % 2)}; };
+  EXPECT_EQ(telling(20, beside(2), falling), second);
+  EXPECT_EQ(telling(18, beside(2), falling), none);
+  EXPECT_EQ(telling(20, falling, falling), none);
+  const auto two = [&](std::int32_t i) { return std::vector{number(i * i), number(i)}; };
+  EXPECT_EQ(telling(30, two, two), none) << "each of several targets may have a column of its own";
+  // A line with noise of a hundredth of its deviation is a good predictor, not the target.
+  for (const float noise : {0.0f, 0.3f})
+    EXPECT_EQ(telling(30, two,
+                      [&](std::int32_t i) {
+                        return std::vector{3 * number(i) + (i % 2 != 0 ? noise : -noise)};
+                      }),
+              noise == 0 ? second : none);
+  // One that separates two of three classes, and one that has no number in a row.
+  EXPECT_EQ(telling(
+                30,
+                [&](std::int32_t i) {
+                  return std::vector{i % 3 == 2 ? 1.0f : 0.0f, i == 7 ? NAN : number(i % 3)};
+                },
+                one_of(3), 3),
+            none);
+  // A constant one beside one that does.
+  EXPECT_EQ(telling(
+                20,
+                [&](std::int32_t i) {
+                  return std::vector{8.0f, number(i % 2), number(i)};
+                },
+                one_of(2), 2),
+            second);
 }
 
 // Of all numbers together, and of each target.
@@ -239,55 +245,6 @@ TEST(DataFacts, NumbersAndTargetsHaveAMeanAndADeviation) {
   EXPECT_EQ(facts.targets[1].name, "size");
   EXPECT_EQ(facts.targets[1].column, 1);
   EXPECT_EQ(facts.targets[1].std, 0);
-}
-
-// One that separates two of three classes, and one that has no number in a row.
-TEST(DataFacts, AColumnThatTellsSomeRowsDoesNotTellTheTarget) {
-  std::vector<float> values;
-  std::vector<std::int32_t> labels;
-  for (std::int32_t i = 0; i < 30; ++i) {
-    labels.push_back(i % 3);
-    values.insert(values.end(),
-                  {i % 3 == 2 ? 1.0f : 0.0f, i == 7 ? std::nanf("") : static_cast<float>(i % 3)});
-  }
-  Split data;
-  data.train = dataset(2, values, labels);
-  data.train.classes = 3;
-  EXPECT_TRUE(data_facts(data).target_leakage.empty());
-}
-
-// Beside one that does.
-TEST(DataFacts, AConstantColumnTellsNothing) {
-  std::vector<float> values;
-  std::vector<std::int32_t> labels;
-  for (std::int32_t i = 0; i < 20; ++i) {
-    labels.push_back(i % 2);
-    values.insert(values.end(), {8, static_cast<float>(i % 2), static_cast<float>(i)});
-  }
-  Split data;
-  data.train = dataset(3, values, labels);
-  const DataFacts facts = data_facts(data);
-  ASSERT_EQ(facts.target_leakage.size(), 1U);
-  EXPECT_EQ(facts.target_leakage[0].column, 1);
-}
-
-// With fewer rows a column may be the target by chance.
-TEST(DataFacts, AColumnOfFewRowsTellsNothing) {
-  for (const std::int32_t rows : {18, 20}) {
-    std::vector<float> values;
-    std::vector<std::int32_t> labels;
-    for (std::int32_t i = 0; i < rows; ++i) {
-      labels.push_back(i % 2);
-      values.insert(values.end(), {static_cast<float>(i * i), i % 2 != 0 ? 7.0f : 5.0f});
-    }
-    Split data;
-    data.train = dataset(2, values, labels);
-    data.train.task = Task::kRegression;
-    data.train.targets = Tensor::generate<float>({rows, 1}, [&](std::span<float> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = 2 * values[2 * i + 1];
-    });
-    EXPECT_EQ(data_facts(data).target_leakage.size(), rows == 20 ? 1u : 0u);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The doctor's table and its behaviour; illness_test.cc provokes each illness in small runs.
+// The doctor's table and its behaviour; illness_test.cc and tests/doctor provoke each illness.
 #include "limpid/train/diagnostics/doctor.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <span>
 
 #include "limpid/core/error.h"
+#include "tests/refusals.h"
 
 namespace limpid::train {
 namespace {
@@ -108,8 +109,7 @@ TEST(Doctor, ALogOfNothingButNansIsNoTrouble) {
   log.end = EndEvent();
   const std::vector<Finding> found = diagnose(log);
   ASSERT_TRUE(names(found).count("loss_not_finite"));
-  EXPECT_NE(found[0].symptom.find("the loss is nan in step 2, after 1"), std::string::npos)
-      << found[0].symptom;
+  expect_message(found[0].symptom);
   EXPECT_EQ(found[0].step, 200);
 }
 
@@ -117,15 +117,13 @@ TEST(Doctor, ALossMayBeFiniteWhereItsGradientOrAParameterIsNot) {
   RunLog gradient = with_losses({1, 1e31});
   gradient.steps.back().gradient_norm = INFINITY;
   ASSERT_EQ(names(diagnose(gradient)), std::set<std::string>{"loss_not_finite"});
-  EXPECT_EQ(diagnose(gradient)[0].symptom,
-            "the gradient norm is inf in step 2, at a loss of 1e+31, after 1");
+  expect_message(diagnose(gradient)[0].symptom);
 
   RunLog parameter = with_losses({1, 0.9});
   EXPECT_TRUE(diagnose(parameter).empty());
   parameter.end = EndEvent{"non-finite loss", 0, {}, {}, 0};
   ASSERT_EQ(names(diagnose(parameter)), std::set<std::string>{"loss_not_finite"});
-  EXPECT_EQ(diagnose(parameter)[0].symptom,
-            "step 2 made a parameter that is not finite, at a loss of 0.9, after 1");
+  expect_message(diagnose(parameter)[0].symptom);
 }
 
 // The training loss falls while the other one rises.
@@ -142,15 +140,10 @@ RunLog overfitted() {
 
 TEST(Doctor, SaysWhichPartALossIsOf) {
   RunLog log = overfitted();
-  const auto symptom = [&] {
-    for (const Finding& f : diagnose(log))
-      if (f.rule == "overfitting") return f.symptom;
-    return std::string();
-  };
   log.run.data.test = 10;
-  EXPECT_EQ(symptom().find("since epoch 1 the test loss rose"), 0u) << symptom();
+  expect_message(checked(log, "overfitting")->symptom);
   log.run.data.validation = 10;
-  EXPECT_EQ(symptom().find("since epoch 1 the validation loss rose"), 0u) << symptom();
+  expect_message(checked(log, "overfitting")->symptom);
 }
 
 TEST(Doctor, RecommendsEarlyStoppingIfThereIsAValidationSet) {
@@ -208,22 +201,7 @@ TEST(Doctor, DuplicatesAreWorstByTheirShare) {
   log.data->duplicates = {{"train", "train", 30, 1000, 9, 3}, {"test", "test", 8, 100, 7, 2}};
   const std::vector<Finding> found = diagnose(log);
   ASSERT_TRUE(names(found).contains("duplicate_rows"));
-  EXPECT_EQ(found.front().symptom.find("8 of the 100 rows of the test set"), 0u)
-      << found.front().symptom;
-}
-
-// A category may have an equals sign: "status" is the column, "0<=X<200" its category.
-TEST(Doctor, AColumnToLeaveOutIsOfTheTable) {
-  RunLog log;
-  log.run.config = Json{{"data", "csv:credit.csv,target=good"}};
-  log.data = DataFacts();
-  log.data->rows = 100;
-  log.data->target_leakage = {{"status=0<=X<200", 3, 0, 1, 0.5, 0.5}};
-  const std::vector<Finding> found = diagnose(log);
-  ASSERT_EQ(names(found), std::set<std::string>{"target_leakage"});
-  const Setting& setting = found.front().remedies.at(0).settings.at(0);
-  EXPECT_EQ(setting.key, "data");
-  EXPECT_EQ(setting.value, Json("csv:credit.csv,target=good,ignore=status"));
+  expect_message(found.front().symptom);
 }
 
 TEST(Doctor, ThresholdsDecide) {
@@ -237,12 +215,7 @@ TEST(Doctor, ThresholdsDecide) {
   EXPECT_TRUE(diagnose(with_losses(falling), strict).empty());
   EXPECT_THROW(strict.set("flat", 1), Error);
   EXPECT_THROW(strict.set("flat_drop", INFINITY), Error);
-  try {
-    strict.set("flat_drop", -0.5);
-    ADD_FAILURE() << "nothing thrown";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "threshold flat_drop: expected a finite number of at least 0, got -0.5");
-  }
+  expect_refused(ErrorCode::kInvalidArgument, [&] { strict.set("flat_drop", -0.5); });
   strict.set("flat_steps", 0);
   EXPECT_EQ(names(diagnose(with_losses(falling), strict)), std::set<std::string>{"loss_flat"});
 }
@@ -274,11 +247,9 @@ TEST(Doctor, LeapsAreSpikesWhereTheyAreRare) {
   RunLog log = with_losses(leaps);
   log.steps[120].gradient_norm = 25;
   ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"loss_spikes"});
-  EXPECT_EQ(diagnose(log)[0].symptom,
-            "once the loss jumped far above the steps before, in step 121 from about 2.07 to 4, "
-            "with a gradient norm of 25 where 1 was usual");
+  expect_message(diagnose(log)[0].symptom);
   leaps[150] = leaps[151] = leaps[156] = 4.5;  // steps up to five apart are one leap
-  EXPECT_EQ(diagnose(with_losses(leaps))[0].symptom.substr(0, 16), "2 times the loss");
+  expect_message(diagnose(with_losses(leaps))[0].symptom);
   // If every tenth batch does it, it is not an exception.
   for (std::size_t i = 0; i < leaps.size(); i += 10) leaps[i] = 4;
   EXPECT_FALSE(names(diagnose(with_losses(leaps))).count("loss_spikes"));
@@ -295,7 +266,7 @@ TEST(Doctor, AnInterruptedRunHasNotEndedTooEarly) {
   log.end->reason = "finished";
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
   log.run.config = Json{{"epochs", 5}};
-  EXPECT_EQ(diagnose(log)[0].fix.find("--epochs 15, "), 0u) << diagnose(log)[0].fix;
+  expect_message(diagnose(log)[0].fix);
 }
 
 // After a divergence the squares of weights may overflow f64.
@@ -308,39 +279,22 @@ TEST(Doctor, NoGradientIsSmallBesideInfiniteWeights) {
   EXPECT_EQ(names(diagnose(log)), std::set<std::string>{});
 }
 
-TEST(Doctor, AGradientThatExplodesLaterIsNoFaultOfTheFirstWeights) {
-  const auto found = [](double first) {
-    RunLog log = with_losses({1, 1, 1});
-    for (std::int64_t step = 0; step < 3; ++step)
-      log.probes.push_back(
-          {step,
-           {{"layers.0", {{"layers.0.weight", 0, 1, 1, step == 0 ? first : 1000, 0.001}}, {}}}});
-    return names(diagnose(log)).count("exploding_gradient");
-  };
-  EXPECT_EQ(found(1000), 1u);
-  EXPECT_EQ(found(1), 0u);
-}
-
-TEST(Doctor, AFewValuesThatAreNotZeroAreALife) {
-  const auto found = [](double zero_share) {
+// Weights that moved once are not frozen, and a gradient that explodes later is no fault of the
+// first weights.
+TEST(Doctor, TheFirstProbeCountsToo) {
+  const auto found = [](const char* rule, double first, double gradient, double update) {
     RunLog log = with_losses({1, 0.9, 0.8});
-    log.probes = {{2, {{"layers.0", {}, {{"gelu", 0, 0, zero_share, 0, 0}}}}}};
-    return names(diagnose(log)).count("zero_activations");
-  };
-  EXPECT_EQ(found(1), 1u);
-  EXPECT_EQ(found(0.999), 0u);
-}
-
-TEST(Doctor, WeightsThatMovedOnceAreNotFrozen) {
-  const auto found = [](double first) {
-    RunLog log = with_losses({1, 0.9, 0.8});
+    const bool moves = first == 1e-3;
     for (std::int64_t step = 0; step < 3; ++step)
-      log.probes.push_back(
-          {step, {{"layers.0", {{"layers.0.weight", 0, 1, 1, 1, step == 0 ? first : 0}}, {}}}});
-    return names(diagnose(log)).count("frozen_weights");
+      log.probes.push_back({step,
+                            {layer_of("layers.0", 1, step == 0 && !moves ? first : gradient,
+                                      step == 0 && moves ? first : update)}});
+    return names(diagnose(log)).contains(rule);
   };
-  EXPECT_EQ(found(0), 1u);
-  EXPECT_EQ(found(1e-3), 0u);
+  EXPECT_TRUE(found("exploding_gradient", 1000, 1000, 0.001));
+  EXPECT_FALSE(found("exploding_gradient", 1, 1000, 0.001));
+  EXPECT_TRUE(found("frozen_weights", 1, 1, 0));
+  EXPECT_FALSE(found("frozen_weights", 1e-3, 1, 0));
 }
 
 TEST(Doctor, TheWorstBlockIsNamed) {
@@ -355,18 +309,6 @@ TEST(Doctor, TheWorstBlockIsNamed) {
   const std::vector<Finding> found = diagnose(log);
   ASSERT_EQ(names(found), (std::set<std::string>{"attention_collapse", "residual_growth"}));
   for (const Finding& f : found) EXPECT_EQ(f.layer, "layers.2") << f.rule;
-}
-
-TEST(Doctor, DropoutIsNoIllnessBeforeTheThirdEpoch) {
-  const auto found = [](std::int64_t epochs) {
-    RunLog log = with_losses({1, 1, 1});
-    log.run.config = Json{{"model", Json{{"dropout", 0.9}}}};
-    for (std::int64_t e = 1; e <= epochs; ++e)
-      log.epochs.push_back({e, e, 0.1, {{"loss", 0.9}}, {{"loss", 0.9}}, 1, 1, false});
-    return names(diagnose(log)).count("too_much_dropout");
-  };
-  EXPECT_EQ(found(2), 0u);
-  EXPECT_EQ(found(3), 1u);
 }
 
 // A run of so many steps ends within an epoch, and goes on there if it becomes longer.
@@ -420,8 +362,7 @@ TEST(Doctor, ALanguageModelIsMeasuredByItsBaseline) {
   log.end = EndEvent();
   log.end->test.metrics = {{"loss", 2.1}, {"perplexity", 8.166}, {"ngram_perplexity", 7.389}};
   ASSERT_EQ(names(diagnose(log)), std::set<std::string>{"underfitting"});
-  EXPECT_EQ(diagnose(log)[0].symptom,
-            "the test perplexity is 8.166; an n-gram model of the same text has 7.389");
+  expect_message(diagnose(log)[0].symptom);
   log.end->test.metrics.set("perplexity", 7.389);
   EXPECT_TRUE(diagnose(log).empty());
 }
@@ -436,13 +377,10 @@ TEST(Doctor, ABlockIsWhatItIsInTheEnd) {
   log.run.config = Json{{"optimizer", Json{{"lr", 0.1}}}};
   const std::vector healthy{block("layers.0", 0.5, 4), block("layers.1", 0.5, 40)};
   log.probes = {{1, healthy}, {2, {block("layers.0", 0.5, 4), block("layers.1", 0.0199, 44)}}};
-  EXPECT_EQ(checked(log, "attention_collapse")->symptom,
-            "at step 2 its attention entropy is 0.02 of the maximum: nearly every query attends to "
-            "a single key");
+  expect_message(checked(log, "attention_collapse")->symptom);
   EXPECT_EQ(remedies_text(checked(log, "attention_collapse")->remedies),
             "optimizer.lr=0.03; a longer --warmup; more --weight-decay");
-  EXPECT_EQ(checked(log, "residual_growth")->symptom,
-            "at step 2 the residual stream is 11 times as large after it as before it");
+  expect_message(checked(log, "residual_growth")->symptom);
   EXPECT_EQ(remedies_text(checked(log, "residual_growth")->remedies),
             "optimizer.lr=0.03; more --weight-decay; fewer --layers");
   log.probes.push_back({3, healthy});
@@ -458,15 +396,14 @@ TEST(Doctor, ABlockIsWhatItIsInTheEnd) {
 TEST(Doctor, TheOnlyAnswerIsNamed) {
   RunLog log = with_data(2);
   log.data->class_counts = {0, 2, 0};
-  EXPECT_EQ(checked(log, "one_answer")->symptom, "the target of all 2 training rows is class 1");
+  expect_message(checked(log, "one_answer")->symptom);
   log.run.data.class_names = {"no", "yes"};
-  EXPECT_EQ(checked(log, "one_answer")->symptom,
-            "the target of all 2 training rows is class 'yes'");
+  expect_message(checked(log, "one_answer")->symptom);
   log.data->class_counts = {1, 1};
   EXPECT_FALSE(checked(log, "one_answer"));
   log.data->class_counts.clear();
   log.data->targets = {{"price", 0, 2.5, 2.5, 2.5, 0}};
-  EXPECT_EQ(checked(log, "one_answer")->symptom, "the target of all 2 training rows is 2.5");
+  expect_message(checked(log, "one_answer")->symptom);
   log.data->rows = 1;
   EXPECT_FALSE(checked(log, "one_answer"));
   log.data->rows = 2;
@@ -480,8 +417,7 @@ TEST(Doctor, AColumnThatIsOfNoTableIsLeftOutByHand) {
   RunLog log = with_data(100);
   log.run.config = Json{{"data", "npz:pets.npz"}};
   log.data->target_leakage = {{"age", 3, 0, 1, 0.5, 0.5}, {"born", 4, 0, 1, 0.5, 0.5}};
-  EXPECT_EQ(checked(log, "target_leakage")->symptom,
-            "'age' alone determines the target of each of the 100 rows");
+  expect_message(checked(log, "target_leakage")->symptom);
   EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies), "leave out 'age'");
   log.run.config = Json{{"data", "csv:pets.csv,target=kind"}};
   EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies),
@@ -489,6 +425,10 @@ TEST(Doctor, AColumnThatIsOfNoTableIsLeftOutByHand) {
   log.run.config = Json{{"data", "csv:pets.csv,target=kind,ignore=id"}};
   EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies),
             R"(data="csv:pets.csv,target=kind,ignore=id,ignore=age")");
+  // A category may have an equals sign: "status" is the column, "0<=X<200" its category.
+  log.data->target_leakage[0].name = "status=0<=X<200";
+  EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies),
+            R"(data="csv:pets.csv,target=kind,ignore=id,ignore=status")");
   log.data->target_leakage[0].name = "";
   EXPECT_EQ(remedies_text(checked(log, "target_leakage")->remedies), "leave out column 3");
 }
@@ -501,7 +441,7 @@ TEST(Doctor, TargetsAreLargeByTheirRootMeanSquare) {
   log.data->targets[0].std = 41;
   const auto found = checked(log, "targets_not_normalized");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->symptom, "the target 'price' has mean 30 and standard deviation 41");
+  expect_message(found->symptom);
   EXPECT_EQ(remedies_text(found->remedies), R"(data="npz:pets.npz,seed=3,standardize=zscore")");
   log.run.config = Json{{"data", "npz:pets.npz"}};
   EXPECT_FALSE(checked(log, "targets_not_normalized"));
@@ -519,9 +459,7 @@ TEST(Doctor, AConstantIsAsGoodAsTheShareOfEachClassMakesIt) {
   // -3/4 log(3/4) - 1/4 log(1/4) is 0.5623.
   const auto found = find({0.7, 0.5, 0.4}, {0.7, 0.54, 0.9});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->symptom,
-            "the validation loss was 0.54 at best, while a constant prediction has 0.5623; the "
-            "training loss fell to 0.4");
+  expect_message(found->symptom);
   EXPECT_FALSE(find({0.7, 0.5, 0.4}, {0.7, 0.53, 0.9})) << "5 % better";
   EXPECT_FALSE(find({0.7, 0.4, 0.51}, {0.7, 0.54, 0.9})) << "learnt by less than a tenth";
   EXPECT_FALSE(find({0.7, 0.4}, {0.7, 0.54})) << "two epochs";
@@ -556,13 +494,10 @@ TEST(Doctor, InputsAreOfNoSizeBetweenTheirThresholds) {
   EXPECT_FALSE(found(log_of(0, 0)));
   EXPECT_FALSE(found(log_of(3, 4.1, 1))) << "no longer the first weights";
   RunLog log = log_of(3, 4.1);
-  EXPECT_EQ(found(log)->symptom,
-            "the inputs of the first layer have mean 3 and standard deviation 4.1");
+  expect_message(found(log)->symptom);
   log.data = DataFacts();
   log.data->features = {{"a", 0, -1, 1, 0, 1}, {"", 7, -900, 100, -300, 400}, {"b", 2, 0, 9, 8, 1}};
-  EXPECT_EQ(found(log)->symptom,
-            "the inputs of the first layer have mean 3 and standard deviation 4.1; the largest "
-            "column is column 7, mean -300, from -900 to 100");
+  expect_message(found(log)->symptom);
   log.run.task = "next_token";
   EXPECT_FALSE(found(log));
 }
@@ -572,8 +507,7 @@ TEST(Doctor, ValuesThatAreNoNumbersAreTold) {
   EXPECT_FALSE(checked(log, "data_not_finite"));
   log.data->non_finite = 1;
   log.data->first_non_finite = {{"test", 4, 5, -INFINITY}, {"test", 6, 7, INFINITY}};
-  EXPECT_EQ(checked(log, "data_not_finite")->symptom,
-            "1 of the inputs are not finite; the first is -inf in row 4, column 5 of the test set");
+  expect_message(checked(log, "data_not_finite")->symptom);
 }
 
 TEST(Doctor, AClassIsRareByATenthOfTheMostFrequent) {
@@ -581,9 +515,7 @@ TEST(Doctor, AClassIsRareByATenthOfTheMostFrequent) {
   log.data->class_counts = {11, 100, 10};
   EXPECT_FALSE(checked(log, "class_imbalance"));
   log.data->class_counts = {10, 101, 10};
-  EXPECT_EQ(checked(log, "class_imbalance")->symptom,
-            "class 1 has 101 examples, class 0 has 10: always predicting the former has an "
-            "accuracy of 83 %");
+  expect_message(checked(log, "class_imbalance")->symptom);
 }
 
 TEST(Doctor, RowsRepeatWithinASetAndLeakBetweenTwo) {
@@ -593,15 +525,11 @@ TEST(Doctor, RowsRepeatWithinASetAndLeakBetweenTwo) {
     return checked(log, rule);
   };
   EXPECT_FALSE(found("duplicate_rows", {"train", "train", 4, 100, 9, 3}));
-  EXPECT_EQ(found("duplicate_rows", {"train", "train", 5, 100, 9, 3})->symptom,
-            "5 of the 100 rows of the training set repeat an earlier one; the first is row 9, "
-            "equal to row 3");
+  expect_message(found("duplicate_rows", {"train", "train", 5, 100, 9, 3})->symptom);
   EXPECT_FALSE(found("leaked_rows", {"train", "train", 5, 100, 9, 3}));
   EXPECT_FALSE(found("duplicate_rows", {"test", "train", 5, 100, 9, 3}));
   EXPECT_FALSE(found("leaked_rows", {"test", "train", 1, 101, 9, 3}));
-  EXPECT_EQ(found("leaked_rows", {"test", "train", 1, 100, 9, 3})->symptom,
-            "1 of the 100 rows of the test set are also in the training set; the first is row 9, "
-            "equal to row 3");
+  expect_message(found("leaked_rows", {"test", "train", 1, 100, 9, 3})->symptom);
 }
 
 TEST(Doctor, AColumnIsConstantUnlessThatIsUsual) {
@@ -677,10 +605,10 @@ TEST(Doctor, ValuesAreAllZeroInTheEnd) {
       log.probes.push_back({share == last ? 7 : 6, {{"layers.0", {}, {{op, 0, 0, share, 0, 0}}}}});
     return checked(log, "zero_activations");
   };
-  EXPECT_FALSE(find("relu", 1, 0.5));
-  EXPECT_EQ(find("relu", 0.5, 1)->symptom, "all its values after relu are 0 at step 7");
-  EXPECT_EQ(find("relu", 0.5, 1)->cause, "its weights are 0, or all its units are dead");
-  EXPECT_EQ(find("input", 0.5, 1)->cause, "the batch has only zeros");
+  EXPECT_FALSE(find("relu", 1, 0.999));
+  expect_message(find("relu", 0.5, 1)->symptom);
+  expect_message(find("relu", 0.5, 1)->cause);
+  expect_message(find("input", 0.5, 1)->cause);
   EXPECT_EQ(remedies_text(find("input", 0.5, 1)->remedies), "inspect the data");
 }
 
@@ -711,14 +639,12 @@ TEST(Doctor, UnitsAreDeadOrSaturatedByTheirShare) {
   EXPECT_EQ(find("dead_units", "relu", {0.5})->layer, "layers.1");
   EXPECT_EQ(find("dead_units", "relu", {0.9})->severity, Severity::kWarning);
   EXPECT_EQ(find("dead_units", "relu", {0.91})->severity, Severity::kError);
-  EXPECT_EQ(find("dead_units", "relu", {1, 0.4, 0.6})->symptom,
-            "60 % of its units are 0 for every example of a batch");
+  expect_message(find("dead_units", "relu", {1, 0.4, 0.6})->symptom);
   for (const char* alive : {"step", "leaky_relu", "linear"})
     EXPECT_FALSE(find("dead_units", alive, {1})) << alive;
   EXPECT_FALSE(find("saturated_units", "tanh", {0.49}));
   EXPECT_TRUE(find("saturated_units", "tanh", {0.5}));
-  EXPECT_EQ(find("saturated_units", "tanh", {0.8})->symptom,
-            "80 % of its activations are saturated: the slope is below 0.001");
+  expect_message(find("saturated_units", "tanh", {0.8})->symptom);
   for (const char* open : {"relu", "gelu", "linear"})
     EXPECT_FALSE(find("saturated_units", open, {1})) << open;
 }
@@ -731,7 +657,7 @@ TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
     return log;
   };
   EXPECT_FALSE(checked(log_of(1), "update_ratio"));
-  EXPECT_EQ(checked(log_of(1.1), "update_ratio")->cause, "the learning rate of 0.1 is too large");
+  expect_message(checked(log_of(1.1), "update_ratio")->cause);
   EXPECT_FALSE(checked(log_of(1.1, 1), "update_ratio")) << "one probe";
   RunLog twice = log_of(1.1);  // gradients of another norm than 1
   for (StepEvent& step : twice.steps) step.gradient_norm = 4;
@@ -740,7 +666,7 @@ TEST(Doctor, StepsAreLongOrShortBesideTheWeights) {
   EXPECT_EQ(remedies_text(checked(twice, "update_ratio")->remedies).find("clip.norm=1.0; "), 0U);
   EXPECT_FALSE(checked(log_of(1e-4), "update_ratio"));
   RunLog log = log_of(9e-5);
-  EXPECT_EQ(checked(log, "update_ratio")->cause, "the learning rate of 0.1 is too small");
+  expect_message(checked(log, "update_ratio")->cause);
   EXPECT_FALSE(checked(log_of(0), "update_ratio")) << "frozen";
   RunLog once = log_of(9e-5, 3);
   once.probes[1].layers[0] = layer_of("layers.0", 10, 1, 2e-4);
@@ -769,8 +695,7 @@ TEST(Doctor, ARateOfZeroIsReplacedByAUsualOne) {
   log.probes = {{0, {layer}}, {1, {layer}}};
   const auto found = checked(log, "frozen_weights");
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->symptom,
-            "its weights have not changed in 2 probes; their gradient's norm was at most 0.5");
+  expect_message(found->symptom);
   EXPECT_EQ(remedies_text(found->remedies), "optimizer.lr=0.01");
 }
 
@@ -784,11 +709,9 @@ TEST(Doctor, TheFirstWeightsDifferAndKeepTheSignal) {
   };
   EXPECT_FALSE(find(5));
   EXPECT_FALSE(find(0.1));
-  EXPECT_EQ(find(0.099)->cause,
-            "the initial weights are too small: the signal vanishes from layer to layer");
+  expect_message(find(0.099)->cause);
   EXPECT_FALSE(find(250));
-  EXPECT_EQ(find(251)->cause,
-            "the initial weights are too large: the signal grows from layer to layer");
+  expect_message(find(251)->cause);
   for (const double overflowed : {HUGE_VAL, std::nan("")}) EXPECT_TRUE(find(overflowed));
   EXPECT_EQ(find(5, {"layers.0.weight", 0.5, 0, 1, 1, 1})->symptom,
             "all numbers of layers.0.weight are 0.5");
@@ -814,15 +737,13 @@ RunLog underfitted() {
 
 TEST(Doctor, WhatIsHighOnAllRowsIsUnderfitted) {
   RunLog log = underfitted();
-  EXPECT_EQ(checked(log, "underfitting")->symptom,
-            "the training loss ended at 2, 67 % of the 3 it began at, the validation loss at 2.1");
+  expect_message(checked(log, "underfitting")->symptom);
   for (const double other : {1.4, 4.1}) {
     log.epochs = {epoch_of(1, 2.2, other)};
     EXPECT_FALSE(checked(log, "underfitting")) << other;
   }
   log.epochs = {{1, 200, 0.1, {{"loss", 2.2}}, {}, 1, 1, false}};
-  EXPECT_EQ(checked(log, "underfitting")->symptom,
-            "the training loss ended at 2, 67 % of the 3 it began at");
+  expect_message(checked(log, "underfitting")->symptom);
   EXPECT_EQ(remedies_text(checked(log, "underfitting")->remedies),
             "wider --layers; model.dropout=0.0; optimizer.weight_decay=0.0");
   RunLog exploded = log;
@@ -842,9 +763,6 @@ TEST(Doctor, ANetworkBecomesWiderByItsKind) {
     return remedy(Json{{"name", "mlp"}, {"layers", layers}});
   };
   EXPECT_EQ(mlp({5, 3}), "model.layers=[5,64,3]");
-  RunLog log = underfitted();
-  log.run.config = Json{{"model", Json{{"name", "mlp"}, {"layers", std::vector{5, 3}}}}};
-  EXPECT_EQ(diagnose(log)[0].fix.find("--layers 5,64,3, "), 0U) << diagnose(log)[0].fix;
   EXPECT_EQ(mlp({5, 4, 16, 300, 2000, 3}), "model.layers=[5,64,128,1024,2000,3]");
   EXPECT_EQ(mlp({5, 16'777'216, 3}), "model.layers=[5,16777216,3]");
   for (const std::vector<std::int64_t>& odd :
@@ -910,8 +828,7 @@ TEST(Doctor, ALeapIsAboveTheStepsBefore) {
   EXPECT_FALSE(find(4, 99, 2.9));
   EXPECT_FALSE(find(1, 19, 9)) << "too few steps before";
   EXPECT_FALSE(find(1, 99, HUGE_VAL)) << "loss_not_finite tells of it";
-  EXPECT_EQ(find(1, 20, 9)->cause,
-            "a step that was too large, or a batch unlike all others; the learning rate is 0.7");
+  expect_message(find(1, 20, 9)->cause);
 }
 
 TEST(Doctor, ALeapStandsOutOfTheSpread) {
@@ -939,12 +856,12 @@ TEST(Doctor, ALossExplodesFromItsStartOrItsBest) {
   };
   EXPECT_FALSE(find({2, 2, 2, 3}));
   EXPECT_TRUE(find({2, 2, 2, 3.1})) << "half above its start";
-  EXPECT_EQ(find({2, 1, 1, 1.6})->symptom, "the loss began at 2, was 1 at best and is 1.6 now");
+  expect_message(find({2, 1, 1, 1.6})->symptom);
   EXPECT_FALSE(find({2, 1, 1, 1.45})) << "less than half above its best";
   EXPECT_FALSE(find({4, 1, 1, 2.4})) << "half of what it gained is kept";
   EXPECT_TRUE(find({4, 1, 1, 2.6}));
   EXPECT_FALSE(find({2, 1.98, 1.98, 2.9})) << "it never fell";
-  EXPECT_EQ(find({2, 2, 2, 3.1})->symptom, "the loss began at 2, was 2 at best and is 3.1 now");
+  expect_message(find({2, 2, 2, 3.1})->symptom);
   EXPECT_FALSE(find({0, 0, 0, 9}));
   // Four windows of five steps at least.
   EXPECT_FALSE(checked(
@@ -962,7 +879,7 @@ TEST(Doctor, AnExplosionMayEndFlat) {
     losses[1] = peak;
     return checked(with_losses(losses), "loss_exploding");
   };
-  EXPECT_EQ(find(2, 20.1, 1.1)->symptom, "the loss began at 2, rose to 20.1 and is 1.1 now");
+  expect_message(find(2, 20.1, 1.1)->symptom);
   EXPECT_FALSE(find(2, 19.9, 1.1));
   EXPECT_FALSE(find(2, 20.1, 0.9)) << "half of it is gone";
 }
@@ -971,12 +888,10 @@ TEST(Doctor, ALossThatIsNoNumberCameAfterOthers) {
   RunLog log = with_losses({3, 2, std::nan("")});
   log.steps[1].gradient_norm = 7;
   log.steps[2].learning_rate = 0.3;
-  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
-            "the steps are too large: the learning rate is 0.3 and the gradient norm was 7");
+  expect_message(checked(log, "loss_not_finite")->cause);
   log = with_losses({std::nan("")});
-  EXPECT_EQ(checked(log, "loss_not_finite")->symptom, "the loss is nan in step 1");
-  EXPECT_EQ(checked(log, "loss_not_finite")->cause,
-            "the steps are too large: the learning rate is 0.1 and the gradient norm was 1");
+  expect_message(checked(log, "loss_not_finite")->symptom);
+  expect_message(checked(log, "loss_not_finite")->cause);
 }
 
 TEST(Doctor, ALossOscillatesByEpochs) {
@@ -986,9 +901,7 @@ TEST(Doctor, ALossOscillatesByEpochs) {
     EXPECT_FALSE(checked(log, "loss_oscillating")) << loss;
   }
   log.epochs.push_back(epoch_of(8, 0.6, 0.6));
-  EXPECT_EQ(checked(log, "loss_oscillating")->symptom,
-            "2 of the last 3 epochs ended with a loss more than 10 % above that of the epoch "
-            "before; it oscillates between 0.5 and 0.6");
+  expect_message(checked(log, "loss_oscillating")->symptom);
   RunLog once = log;
   for (std::int64_t e = 9; e <= 10; ++e) once.epochs.push_back(epoch_of(e, 0.5, 0.5));
   EXPECT_FALSE(checked(once, "loss_oscillating")) << "one of the last 4";
@@ -1038,8 +951,7 @@ TEST(Doctor, ALossIsFlatWhereItIsThatOfChance) {
     log.run.data.outputs = 10;
     return checked(log, "loss_flat");
   };
-  EXPECT_EQ(find(3, 2.5)->symptom,
-            "the loss began at 3 and is 2.5 after 100 steps, no better than the 2.303 of chance");
+  expect_message(find(3, 2.5)->symptom);
   EXPECT_FALSE(find(3, 2.5, 99));
   EXPECT_FALSE(find(3, 2.2)) << "better than chance";
   EXPECT_FALSE(find(1.1, 1.1)) << "it began far better";
@@ -1071,17 +983,17 @@ TEST(Doctor, DecayShrinksWeightsToATenth) {
 }
 
 TEST(Doctor, DropoutIsHighFromSevenTenthsOn) {
-  const auto find = [](double dropout, double loss = 0.9) {
+  const auto find = [](double dropout, double loss = 0.9, std::int64_t epochs = 3) {
     RunLog log = with_losses({1, 1, 1});
     log.run.config = Json{{"model", Json{{"dropout", dropout}}}};
-    for (std::int64_t e = 1; e <= 3; ++e) log.epochs.push_back(epoch_of(e, loss, loss));
+    for (std::int64_t e = 1; e <= epochs; ++e) log.epochs.push_back(epoch_of(e, loss, loss));
     return checked(log, "too_much_dropout");
   };
+  EXPECT_FALSE(find(0.9, 0.9, 2)) << "two epochs";
   EXPECT_FALSE(find(0.69));
   EXPECT_FALSE(find(0.75, 0.5)) << "it learns all the same";
   EXPECT_EQ(remedies_text(find(0.7)->remedies), "model.dropout=0.2; model.dropout=0.0");
-  EXPECT_EQ(find(0.75)->cause,
-            "too little passes through a layer to learn from; the rest is multiplied by 4");
+  expect_message(find(0.75)->cause);
 }
 
 // A single epoch may be chance.
@@ -1136,9 +1048,8 @@ TEST(Doctor, ExplodedThenFlatIsDivergence) {
   const std::vector<Finding> found = diagnose(diverged());
   ASSERT_EQ(names(found), (std::set<std::string>{"loss_exploding", "loss_flat"}));
   EXPECT_EQ(found[0].rule, "loss_exploding");
-  EXPECT_EQ(found[0].symptom.find("the loss began at 2.4, rose to 1e+09 and is 2.38 now"), 0u)
-      << found[0].symptom;
-  EXPECT_EQ(found[0].fix, "--lr 0.001, or --clip-norm 1.0");
+  expect_message(found[0].symptom);
+  expect_message(found[0].fix);
   EXPECT_EQ(found[1].follows_from, "loss_exploding");
   EXPECT_TRUE(found[1].remedies.empty());
 }
@@ -1164,7 +1075,7 @@ TEST(Doctor, AnEarlierCauseExplainsAndIsAsGraveAsWhatItExplains) {
 TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   RunLog log = diverged();
   log.run.config["clip"]["norm"] = 0.5;
-  EXPECT_EQ(diagnose(log)[0].fix, "--lr 0.001");
+  expect_message(diagnose(log)[0].fix);
   const Json tried{{"optimizer", Json{{"lr", 0.00098}}}}, other{{"optimizer", Json{{"lr", 0.01}}}};
   EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
   const Json twice{{"optimizer", Json{{"lr", 0.002}}}};
@@ -1250,7 +1161,7 @@ TEST(Doctor, RecommendsAHigherRateWhereNothingMoves) {
   const std::vector<Finding> found = diagnose(log);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].rule, "loss_flat");
-  EXPECT_EQ(found[0].symptom, "the loss began at 1 and is 1 after 200 steps");
+  expect_message(found[0].symptom);
   EXPECT_EQ(found[0].fix, "--lr 1.4");  // the root of the usual 0.001 times 0.1 * 0.02 / 1e-6
 }
 

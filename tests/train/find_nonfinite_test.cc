@@ -11,6 +11,7 @@
 #include "limpid/ops/ops.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/transforms/grad.h"
+#include "tests/refusals.h"
 
 namespace limpid::train {
 namespace {
@@ -42,24 +43,13 @@ TEST(FindNonFinite, LogarithmOfZero) {
   ASSERT_EQ(origin->operands.size(), 1u);
   EXPECT_EQ(origin->operands[0].value, "%x");
   EXPECT_EQ(origin->operands[0].statistics.min, 0);
-  EXPECT_EQ(
-      to_text(*origin),
-      "log in 'layers.1' gave -inf at [1, 0] (1 of 4 elements of f32[2, 2] is not finite); its "
-      "input '%x' f32[2, 2] had min 0, mean 25.75, std 42.87, max 100");
+  expect_message(to_text(*origin));
 }
 
 TEST(FindNonFinite, TellsOfEachOperandOnce) {
   const Tensor large = Tensor::from<float>({2, 2}, {1e30f, 1, 1, 1});
-  const auto square = find([](Value x) { return multiply(x, x); }, large);
-  ASSERT_TRUE(square);
-  EXPECT_EQ(to_text(*square),
-            "multiply in 'layers.1' gave inf at [0, 0] (1 of 4 elements of f32[2, 2] is not "
-            "finite); its input "
-            "'%x' f32[2, 2] had min 1, mean 2.5e+29, std 4.33e+29, max 1e+30");
-  const auto product = find([](Value x) { return multiply(x, -x); }, large);
-  ASSERT_TRUE(product);
-  EXPECT_NE(to_text(*product).find("; its inputs '%x' "), std::string::npos) << to_text(*product);
-  EXPECT_NE(to_text(*product).find(", and '%"), std::string::npos) << to_text(*product);
+  expect_message(to_text(find([](Value x) { return multiply(x, x); }, large).value()));
+  expect_message(to_text(find([](Value x) { return multiply(x, -x); }, large).value()));
 }
 
 TEST(FindNonFinite, OverflowInExpBeforeTheNanItMakes) {
@@ -114,12 +104,7 @@ TEST(FindNonFinite, AMaskThatReachesTheEndIsTheFaultOfWhatTookIt) {
   const auto origin = find_nonfinite(f, std::vector{kNumbers});
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->ops, std::vector<std::string>{"add"});
-  const std::string text = to_text(*origin);
-  EXPECT_EQ(text.find("add gave -inf at [0, 1] (2 of 4 elements of f32[2, 2] are not finite); its "
-                      "inputs '%x' f32[2, 2] had min 0, "),
-            0U)
-      << text;
-  EXPECT_TRUE(text.ends_with(" and 1 NaN, 1 infinite")) << text;
+  expect_message(to_text(*origin));
 }
 
 // It has no inputs that could be told.
@@ -129,10 +114,7 @@ TEST(FindNonFinite, AConstantMayBeAnOutput) {
   });
   const auto origin = find_nonfinite(f, std::vector{kNumbers});
   ASSERT_TRUE(origin);
-  EXPECT_TRUE(
-      to_text(*origin).ends_with(" gave inf at [1] (1 of 2 elements of f32[2] is not "
-                                 "finite)"))
-      << to_text(*origin);
+  expect_message(to_text(*origin));
 }
 
 // A step of SGD as training makes it: parameters, x, y, rate to the new parameters and the loss.
@@ -182,8 +164,7 @@ TEST(FindNonFinite, ANanInTheDataHasItsRowAndColumn) {
   EXPECT_TRUE(origin->ops.empty());
   EXPECT_EQ(origin->value, "%x");
   EXPECT_EQ(origin->index, (std::vector<std::int64_t>{2, 0}));
-  EXPECT_EQ(to_text(*origin),
-            "the input '%x' held nan at [2, 0] (1 of 6 elements of f32[3, 2] is not finite)");
+  expect_message(to_text(*origin));
 }
 
 TEST(FindNonFinite, ALearningRateTooLarge) {

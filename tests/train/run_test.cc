@@ -27,12 +27,12 @@
 #include "limpid/train/run/run_setup.h"
 #include "limpid/train/run/verify_step.h"
 #include "tests/formats/helpers.h"
+#include "tests/refusals.h"
 
 namespace limpid::train {
 namespace {
 
 using limpid::testing::bytes_of;
-using limpid::testing::expect_error;
 using limpid::testing::read;
 using limpid::testing::TemporaryFolder;
 
@@ -229,17 +229,6 @@ TEST(Run, ProbesAsOftenAsIsAsked) {
   EXPECT_EQ(probed(0), std::vector<std::int64_t>{});
 }
 
-// Where nobody says how often, and an epoch is one step.
-TEST(Run, ProbesALongRunAHundredTimes) {
-  TrainConfig config = small_config();
-  config.hidden = {2};
-  config.batch = 30;
-  config.epochs = 1500;
-  train::Run run(config);
-  run.train();
-  EXPECT_EQ(run.log().probes.size(), 100u);
-}
-
 // At the quarters of the first epoch, and then at equal distances that may be longer than it.
 TEST(Run, ProbesALongRunAtTheQuartersOfItsFirstEpoch) {
   TrainConfig config = small_config();
@@ -260,8 +249,7 @@ TEST(Run, OfNoStepsRefusesToMakeOne) {
   config.epochs = 0;
   train::Run run(config);
   run.start();
-  expect_error(ErrorCode::kInvalidArgument, "the training has ended: finished",
-               [&] { run.step(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.step(); });
   EXPECT_EQ(run.finish().reason, "finished");
 }
 
@@ -312,17 +300,13 @@ RunLog log_with_findings() {
   return run.log();
 }
 
-// The doctor looks at the run again and again.
-TEST(Run, TellsAFindingOnce) {
-  std::set<std::pair<std::string, std::string>> told;
-  const RunLog log = log_with_findings();
-  for (const Finding& finding : log.findings)
-    EXPECT_TRUE(told.emplace(finding.rule, finding.layer).second) << finding.rule;
-}
-
+// Once, though the doctor looks at the run again and again.
 TEST(Run, TellsAFindingAfterTheEpochThatShowsIt) {
   const RunLog log = log_with_findings();
   EXPECT_LT(log.findings.at(0).step, log.steps_done() / 2);
+  std::set<std::pair<std::string, std::string>> told;
+  for (const Finding& finding : log.findings)
+    EXPECT_TRUE(told.emplace(finding.rule, finding.layer).second) << finding.rule;
 }
 
 // After one epoch the loss may yet fall: it has, or has not, when the run is over.
@@ -601,7 +585,7 @@ TEST(RunOfRanks, AreComparedWhereTheyResume) {
     TrainConfig config = shared_config();
     if (ranks.rank() == 1) config.rate = 0.5;
     train::Run run(config, {.folder = folder / "run", .ranks = &ranks});
-    expect_error(ErrorCode::kInvalidArgument, "has another configuration", [&] { run.resume(); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] { run.resume(); });
   });
 }
 
@@ -623,15 +607,13 @@ TEST(Run, RunsAreOverwrittenOnlyWhereThatIsWanted) {
   const TemporaryFolder folder;
   RunOptions options{.folder = folder / "run"};
   train::Run(small_config(), options).train(after(3));
-  expect_error(ErrorCode::kInvalidArgument, "holds a run that is not finished (step 3)",
-               [&] { train::Run(small_config(), options).start(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(small_config(), options).start(); });
   options.overwrite = true;
   std::ofstream(RunFolder(options.folder).report()) << "of the run before";
   train::Run(small_config(), options).train();
   EXPECT_FALSE(std::filesystem::exists(RunFolder(options.folder).report()));
   options.overwrite = false;
-  expect_error(ErrorCode::kInvalidArgument, "holds a run that is finished (step",
-               [&] { train::Run(small_config(), options).start(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(small_config(), options).start(); });
   options.overwrite = true;
   train::Run(small_config(), options).start();
   EXPECT_FALSE(RunFolder(options.folder).held_run()->finished) << "its model is gone";
@@ -670,10 +652,7 @@ TEST(Run, AFileThatNoRunWroteIsNotReplaced) {
       SCOPED_TRACE(name + " " + text);
       const TemporaryFolder folder;
       std::ofstream(folder / name) << text;
-      expect_error(
-          ErrorCode::kInvalidArgument,
-          "train: no run wrote '" + (folder / name).string() + "', expected another folder",
-          [&] { start(folder.path(), overwrite); });
+      expect_refused(ErrorCode::kInvalidArgument, [&] { start(folder.path(), overwrite); });
       EXPECT_EQ(read(folder / name), text);
       EXPECT_EQ(folder.names(), std::vector<std::string>{name});
       std::filesystem::remove(folder / name);
@@ -699,7 +678,7 @@ TEST(Run, AFolderHasOneRunAtATime) {
   const RunOptions options{.folder = folder / "run"};
   train::Run first(small_config(), options), second(small_config(), options);
   const auto expect_held = [](const std::function<void()>& begin) {
-    expect_error(ErrorCode::kIo, "another run is writing into this folder", begin);
+    expect_refused(ErrorCode::kIo, begin);
   };
   first.start();
   first.step();
@@ -729,7 +708,7 @@ TEST(Run, ARunThatCouldNotResumeMayStart) {
   train::Run(small_config(), options).train(after(7));
   std::ofstream(RunFolder(options.folder).log()) << "no log";
   train::Run run(small_config(), options);
-  expect_error(ErrorCode::kFormat, "log.jsonl", [&] { run.resume(); });
+  expect_refused(ErrorCode::kFormat, [&] { run.resume(); });
   run.start();
   EXPECT_EQ(run.trainer().steps_done(), 0);
   run.train();
@@ -748,8 +727,7 @@ TEST(Run, ARunThatFailedToGoOnDoesNotStartThere) {
       throw std::runtime_error("enough");
   });
   EXPECT_THROW(run.resume(), std::runtime_error);
-  expect_error(ErrorCode::kInvalidArgument, "resume() failed after step 7, expected one at step 0",
-               [&] { run.start(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.start(); });
   run.resume();
   EXPECT_EQ(run.train().reason, "finished");
 }
@@ -792,8 +770,7 @@ TEST(Run, AFinishedRunBecomesLonger) {
   train::Run(patient, options).resume();
   EXPECT_EQ(RunFolder(options.folder).read_config().patience, 50);
   longer.batch = 9;
-  expect_error(ErrorCode::kInvalidArgument, "another configuration",
-               [&] { train::Run(longer, options).resume(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(longer, options).resume(); });
 }
 
 TEST(Run, ARunOfAFewStepsBecomesLonger) {
@@ -840,22 +817,6 @@ TEST(Run, AnExtendedRunThatIsKilledBeforeItsNextCheckpointGoesOn) {
   EXPECT_EQ(log.config(), to_json(longer));
 }
 
-TEST(Run, IsMadeLongerByItsFirstResumeAlone) {
-  const TemporaryFolder folder;
-  const RunOptions options{.folder = folder / "run"};
-  train::Run(small_config(), options).train();
-  TrainConfig longer = small_config();
-  longer.epochs = 9;
-  train::Run run(longer, options);
-  run.resume();
-  run.step();
-  run.interrupt();
-  run.resume();
-  ASSERT_EQ(run.log().resumes.size(), 2u);
-  EXPECT_EQ(run.log().resumes[0].command, options.command);
-  EXPECT_TRUE(run.log().resumes[1].command.empty());
-}
-
 TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
   const TemporaryFolder folder;
   RunOptions options{.folder = folder / "run", .command = {"limpid", "train", "first"}};
@@ -879,46 +840,35 @@ TEST(Run, ARunKilledBeforeItsFirstCheckpointKeepsItsCommand) {
             (std::vector<std::string>{"limpid", "train", "--config", cut.config().string()}));
 }
 
-TEST(RunFolder, WithoutAConfigurationHasNoCommand) {
-  const TemporaryFolder folder;
-  EXPECT_TRUE(RunFolder(folder.path()).first_command().empty());
-}
-
 TEST(Run, AnotherConfigurationDoesNotGoOn) {
   const TemporaryFolder folder;
   const RunOptions options{.folder = folder / "run"};
   train::Run(small_config(), options).train(after(3));
   TrainConfig other = small_config();
   other.seed = 1;
-  expect_error(ErrorCode::kInvalidArgument, "another configuration or other data",
-               [&] { train::Run(other, options).resume(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(other, options).resume(); });
   other.seed = 0;
   other.data = "moons:2,count=40,split=3/1";
-  expect_error(ErrorCode::kInvalidArgument, "another configuration or other data",
-               [&] { train::Run(other, options).resume(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(other, options).resume(); });
 }
 
 TEST(Run, CallsThatComeTooEarlyOrTwice) {
   train::Run run(small_config());
-  expect_error(ErrorCode::kInvalidArgument, "step() of a run that has not started",
-               [&] { run.step(); });
-  expect_error(ErrorCode::kInvalidArgument, "has no folder", [&] { run.resume(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.step(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.resume(); });
   run.start();
-  expect_error(ErrorCode::kInvalidArgument, "start() of a run that is under way",
-               [&] { run.start(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.start(); });
   run.train();
-  expect_error(ErrorCode::kInvalidArgument, "finish() of a run that has ended",
-               [&] { run.train(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
 }
 
 TEST(Run, ConfigurationsThatMakeNoSense) {
   TrainConfig config = small_config();
   config.loss = "mse";
-  expect_error(ErrorCode::kInvalidArgument, "config.loss.name: mse",
-               [&] { train::Run run(config); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run run(config); });
   config = small_config();
   config.data = "mnist";
-  expect_error(ErrorCode::kParse, "data 'mnist': expected digits", [&] { train::Run run(config); });
+  expect_refused(ErrorCode::kParse, [&] { train::Run run(config); });
 }
 
 TEST(Run, RefusesDataWithoutATrainingSet) {
@@ -927,8 +877,7 @@ TEST(Run, RefusesDataWithoutATrainingSet) {
   TrainConfig config = small_config();
   for (const char* norm : {"none", "batch"}) {
     config.norm = norm;
-    expect_error(ErrorCode::kInvalidArgument, "expected examples to train on, got none",
-                 [&] { train::Run(config, data); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] { train::Run(config, data); });
   }
 }
 
@@ -948,8 +897,7 @@ TEST(Run, NamesTheInputThatIsNotFinite) {
         out[2 * row + 1] = std::nanf("");
       });
       train::Run run(config, std::move(data));
-      expect_error(ErrorCode::kInvalidArgument, ": the input '%x' held nan at [",
-                   [&] { run.train(); });
+      expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
     }
 }
 
@@ -959,20 +907,19 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   config.rate = 1e30;
   config.checkpoint_every = 1000;
   train::Run run(config, {.folder = folder / "run"});
-  expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { run.train(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
   EXPECT_EQ(run.log().end->reason, "non-finite loss");
   // The step that ended it is logged, though it is none of every third one.
   ASSERT_EQ(run.log().steps.size(), 2u);
   EXPECT_EQ(run.log().steps.back().step, 2);
   EXPECT_FALSE(std::isfinite(run.log().steps.back().loss));
   ASSERT_EQ(run.log().findings.size(), 1u);
-  EXPECT_TRUE(run.log().findings[0].symptom.starts_with("the loss is nan in step 2, after "))
-      << run.log().findings[0].symptom;
+  EXPECT_EQ(run.log().findings[0].rule, "loss_not_finite");
   EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
   EXPECT_EQ(RunFolder(folder / "run").held_run()->step, 1);
   train::Run again(config, {.folder = folder / "run"});
   again.resume();
-  expect_error(ErrorCode::kInvalidArgument, "the state before it is in", [&] { again.train(); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { again.train(); });
   expect_same(again.log(), run.log());
 }
 
@@ -1000,8 +947,7 @@ TEST(Run, ALossThatIsNotFiniteEndsItEvenIfAWriteFailed) {
         if (!at_checkpoint && step) fail_once(step->step == 2);
       });
       EXPECT_THROW(run.train(), std::runtime_error);
-      expect_error(ErrorCode::kInvalidArgument, "step 2 of epoch 1 gave a loss of nan",
-                   [&] { call(run); });
+      expect_refused(ErrorCode::kInvalidArgument, [&] { call(run); });
       EXPECT_FALSE(RunFolder(folder / "run").held_run()->finished);
       expect_same(run.log(), well.log());
       expect_same(parse_run_log(log_path(folder / "run")), well.log());
@@ -1041,22 +987,18 @@ TEST(VerifyShard, BeginsAtACheckpointBeforeTheStep) {
       EXPECT_EQ(verify_shard(run, step, shard).hash, found.hash) << "from the first weights";
     }
 
-  const auto refused = [&](const std::string& part, const std::function<void()>& code) {
-    expect_error(ErrorCode::kInvalidArgument, part, code);
+  const auto refused = [](const std::function<void()>& code) {
+    expect_refused(ErrorCode::kInvalidArgument, code);
   };
-  refused("twelve.safetensors': the checkpoint is after step 12, expected one before step 12",
-          [&] { verify_shard(run, 12, 0, twelve); });
-  refused("step 0: the run has steps 1 to 20", [&] { verify_shard(run, 0, 0); });
-  refused("step 21: the run has steps 1 to 20", [&] { verify_shard(run, 21, 0); });
-  for (const std::int64_t shard : {-1, 2})
-    refused("expected a shard from 0 to 1, got " + std::to_string(shard),
-            [&] { verify_shard(run, 15, shard, twelve); });
+  refused([&] { verify_shard(run, 12, 0, twelve); });
+  refused([&] { verify_shard(run, 0, 0); });
+  refused([&] { verify_shard(run, 21, 0); });
+  for (const std::int64_t shard : {-1, 2}) refused([&] { verify_shard(run, 15, shard, twelve); });
   config.seed = 1;
   config.log_shards = false;
   train::Run(config, {.folder = folder / "other"}).train(after(3));
   EXPECT_FALSE(verify_shard(RunFolder(folder / "other"), 2, 1).logged) << "it logs no hashes";
-  refused("the checkpoint has another configuration or other data than the run",
-          [&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
+  refused([&] { verify_shard(run, 15, 0, RunFolder(folder / "other").checkpoint()); });
   std::filesystem::remove(run.checkpoint());
   EXPECT_EQ(verify_shard(run, 2, 1).from, 0) << "it has none";
 }
@@ -1079,10 +1021,7 @@ TEST(VerifyShard, HasTheStepsBeforeTheFirstExtension) {
   const VerifiedShard last = verify_shard(run, kSteps, 0);
   ASSERT_TRUE(last.logged);
   EXPECT_EQ(last.hash, *last.logged);
-  expect_error(ErrorCode::kInvalidArgument,
-               "step 21: the run was extended after steps 20 and 24, expected a step that is not "
-               "in between",
-               [&] { verify_shard(run, kSteps + 1, 0); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { verify_shard(run, kSteps + 1, 0); });
 }
 
 // As it was made longer: before its log says so, then before its next checkpoint.
@@ -1101,8 +1040,7 @@ TEST(VerifyShard, HasTheStepsOfARunThatWasKilled) {
     const VerifiedShard found = verify_shard(run, step, 0);
     EXPECT_EQ(found.hash, found.logged.value()) << step;
   }
-  expect_error(ErrorCode::kInvalidArgument, "step 21: the run has steps 1 to 20",
-               [&] { verify_shard(run, 21, 0); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { verify_shard(run, 21, 0); });
   {
     train::Run killed(longer, {.folder = run.path(), .command = {"make", "it", "longer"}});
     killed.resume();
@@ -1122,8 +1060,8 @@ TEST(VerifyShard, HasTheStepsOfARunThatWasKilled) {
   run.write_config(killed);
   // Not from another checkpoint of the shorter run.
   train::Run(config, {.folder = folder / "shorter"}).train(after(12));
-  expect_error(ErrorCode::kInvalidArgument, "the checkpoint has another configuration",
-               [&] { verify_shard(run, 21, 0, RunFolder(folder / "shorter").checkpoint()); });
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [&] { verify_shard(run, 21, 0, RunFolder(folder / "shorter").checkpoint()); });
 }
 
 // An epoch has four steps, and the second one is not better.
@@ -1136,8 +1074,7 @@ TEST(VerifyShard, HasNoStepAfterEarlyStopping) {
   train::Run(config, {.folder = run.path()}).train();
   EXPECT_NO_THROW(verify_shard(run, 8, 0));
   for (const std::int64_t step : {9, 10})
-    expect_error(ErrorCode::kInvalidArgument, "the training ends after step 8: early stopping",
-                 [&] { verify_shard(run, step, 0); });
+    expect_refused(ErrorCode::kInvalidArgument, [&] { verify_shard(run, step, 0); });
 }
 
 // What the doctor takes for tried.

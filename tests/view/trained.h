@@ -9,6 +9,7 @@
 #include <string>
 
 #include "limpid/train/run/run.h"
+#include "limpid/view/api.h"
 #include "limpid/view/runs.h"
 #include "limpid/view/session.h"
 
@@ -38,6 +39,24 @@ class Trained : public ::testing::Test {
   void TearDown() override {
     session_.reset();
     std::filesystem::remove_all(folder_);
+  }
+
+  // Trains a run in a folder of this name, and opens it.
+  std::string add(const std::string& name, const train::TrainConfig& config) {
+    train::Run(config, {.folder = folder_ / name}).train();
+    return session_->runs().add(folder_ / name);
+  }
+
+  // Resumes the run of this configuration in a folder, for one step.
+  void resume(const std::string& name, const train::TrainConfig& config) {
+    train::Run run(config, {.folder = folder_ / name, .command = {"limpid"}});
+    run.resume();
+    run.step();
+    run.interrupt();
+  }
+
+  Json asked(const std::string& name, const std::string& request = "") {
+    return Json::parse(answer(*session_, name, request));
   }
 
   std::filesystem::path folder_;

@@ -183,9 +183,6 @@ const failed = await paths({
     const alone = new Uint32Array(3);
     paint([Infinity, 0, -Infinity], 0, 'light', alone);
     assert.deepEqual([...alone], [most, zero, infinite], 'beside zeros alone, too');
-    const ends = (theme) => [-2, 0, 1, 3].map((x) => palette.colour(x, 1, theme));
-    assert.deepEqual(ends('light'), ['rgb(122 46 0)', 'rgb(247 246 242)', 'rgb(14 52 122)', 'rgb(14 52 122)']);
-    assert.deepEqual(ends('dark'), ['rgb(255 196 150)', 'rgb(32 34 39)', 'rgb(176 210 255)', 'rgb(176 210 255)']);
   },
   'models of one name are told apart': () => {
     session.session.value = { models: [{ id: 'm0', name: 'a' }, { id: 'm1', name: 'b' }, { id: 'm2', name: 'a' }], runs: [{ id: 'r0', name: 'x', path: '1/x' }, { id: 'r1', name: 'x', path: '2/x' }] };
@@ -671,8 +668,6 @@ const failed = await paths({
     const within = (a, b) => assert.ok(place[a].x > place[b].x && place[a].y > place[b].y && place[a].x + place[a].width < place[b].x + place[b].width && place[a].y + place[a].height < place[b].y + place[b].height, `${a} in ${b}`);
     for (const [a, b] of [['b0', 'outer'], ['inner', 'outer'], ['b1', 'inner'], ['b3', 'inner']]) within(a, b);
     assert.ok(place.b2.y + place.b2.height < place.outer.y && place.b0.y + place.b0.height < place.inner.y);
-    assert.equal(nested.height, place.outer.y + place.outer.height + 16);
-    assert.deepEqual([place.outer.width - place.inner.width, place.inner.width, place.b0.y - place.outer.y, place.inner.y + place.inner.height], [48, Math.max(place.b1.width, place.b3.width) + 48, 30, place.outer.y + place.outer.height - 24]);
     assert.equal(chain({ boxes: parents('outer', undefined, 'inner', 'inner'), edges: line }), undefined, 'an open box that is left and entered again');
   },
 });
