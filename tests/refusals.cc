@@ -37,9 +37,9 @@ void replace_folder(std::string& text, const std::string& folder, bool child,
 // Without what differs between machines and runs, and in lines without control characters.
 Lines lines_of(std::string text) {
   const std::string source = testing::source_folder().string();
-  replace_folder(text, (std::filesystem::temp_directory_path() / "").string(), true, "TMP");
   replace_folder(text, source + "/build/", true, "BUILD");
   replace_folder(text, source, false, "SOURCE");
+  replace_folder(text, (std::filesystem::temp_directory_path() / "").string(), true, "TMP");
   Lines lines(1);
   for (const char c : text) {
     if (c == '\n') {

@@ -22,8 +22,8 @@ _golden: bless.Messages = {}
 def lines_of(text: str) -> list[str]:
     """Without what differs between machines and runs, and in lines without control characters."""
     source = str(TESTS.parent)
-    text = re.sub(re.escape(tempfile.gettempdir()) + r"/[^/ '\":,;)\n]+", "TMP", text)
     text = re.sub(re.escape(source) + r"/build/[^/ '\":,;)\n]+", "BUILD", text).replace(source, "SOURCE")
+    text = re.sub(re.escape(tempfile.gettempdir()) + r"/[^/ '\":,;)\n]+", "TMP", text)
     return [re.sub(r"[\x00-\x1f\x7f]", lambda c: f"\\x{ord(c.group()):02x}", line) for line in text.split("\n")]
 
 

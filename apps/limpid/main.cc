@@ -1,4 +1,8 @@
 // limpid, the command line tool: `limpid --help` says what it does.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <new>
@@ -87,12 +91,22 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+// A descriptor of standard input, output or error that is closed: the next file that is opened
+// would get it, and what is printed would end up there. So it is taken, for a use that still fails.
+static void take_closed_descriptors() {
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(standard, F_GETFD) == -1 && errno == EBADF)
+      open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest one is free
+}
+
 }  // namespace limpid::tool
 
 int main(int argc, char** argv) {
   namespace tool = limpid::tool;
   // A write beyond the limit of a file's size fails like a full disk; it does not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  tool::take_closed_descriptors();
   try {
     return tool::run(argc, argv);
   } catch (const tool::Interrupted& e) {

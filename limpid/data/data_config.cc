@@ -60,6 +60,8 @@ Json to_json(const DataConfig& config) {
              {"seed", std::to_string(split->seed)},
              {"rows", split->rows},
              {"hash", fmt::format("{:016x}", split->hash)}};
+  for (const std::uint64_t hash : config.drawn)
+    json["drawn"].push_back(fmt::format("{:016x}", hash));
   return json;
 }
 
@@ -75,6 +77,8 @@ DataConfig data_config_from_json(const JsonView& json) {
   if (const auto found = json.find("tokenizer")) config.tokenizer = Tokenizer::from_config(*found);
   if (const auto found = json.find("table")) config.table = table_schema_from_json(*found);
   if (const auto found = json.find("split")) config.split = split_from_json(*found);
+  if (const auto found = json.find("drawn"))
+    for (const JsonView& hash : found->elements()) config.drawn.push_back(number_in(hash, 16));
   return config;
 }
 

@@ -3,6 +3,7 @@
 // split_ratio.h, table/schema.h and tokenizer.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct DataConfig {
   std::optional<TableSchema> table = {};        // the schema of a table
   std::optional<Tokenizer> tokenizer = {};      // the tokenizer of a text
   std::optional<SplitRecord> split = {};        // of a model: the split of its training data
+  // Of a model of a table: hashes of some examples of its training set (see drawn_examples).
+  std::vector<std::uint64_t> drawn = {};
 
   bool operator==(const DataConfig&) const = default;
 };

@@ -170,6 +170,10 @@ Dataset Dataset::rows(std::int64_t first, std::int64_t count) const {
   }
   part.inputs = inputs.rows(first, count);
   part.targets = targets.rows(first, count);
+  if (rows_of_table) {
+    const auto from = rows_of_table->of_example.begin() + first;
+    part.rows_of_table->of_example.assign(from, from + count);
+  }
   return part;
 }
 
@@ -184,6 +188,12 @@ Dataset gather_rows(const Dataset& data, std::span<const std::int32_t> rows) {
   Dataset part = data;
   part.inputs = select_rows(data.inputs, rows);
   part.targets = select_rows(data.targets, rows);
+  if (data.rows_of_table) {
+    auto& of_example = part.rows_of_table->of_example;
+    of_example.clear();
+    for (const std::int32_t row : rows)
+      of_example.push_back(data.rows_of_table->of_example[static_cast<std::size_t>(row)]);
+  }
   return part;
 }
 

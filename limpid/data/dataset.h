@@ -16,6 +16,31 @@
 
 namespace limpid {
 
+// A row of a table that is no example, and why: "a value of column 'age' is missing".
+struct LeftOut {
+  std::int64_t row = 0;
+  std::string why;
+
+  bool operator==(const LeftOut&) const = default;
+};
+
+// Where the examples of a table come from. Rows are counted from 0, without the header.
+struct TableRows {
+  std::vector<std::int64_t> of_example;  // the row of each example, ascending
+  std::vector<std::string> ids;          // of each row, if the options name a column of them
+  std::string id_column;                 // its name
+  std::vector<LeftOut> left_out;         // the rows that are no examples, ascending
+
+  // The number of rows if each is an example or left out; 0 for a part of a table.
+  std::int64_t whole() const {
+    const std::size_t rows = of_example.size() + left_out.size();
+    const bool ends =
+        (!of_example.empty() && of_example.back() + 1 == static_cast<std::int64_t>(rows)) ||
+        (!left_out.empty() && left_out.back().row + 1 == static_cast<std::int64_t>(rows));
+    return ends ? static_cast<std::int64_t>(rows) : 0;
+  }
+};
+
 // A data set: one row per example, with inputs and targets as arrays, or as windows of a text.
 struct Dataset : DataConfig {
   Tensor inputs;   // f32 [N, features]; next token: i32 [N, context]
@@ -24,6 +49,8 @@ struct Dataset : DataConfig {
   std::int64_t classes = 0;                  // number of classes or tokens; 0 for the other tasks
   std::string name;                          // for display
   std::optional<TokenWindows> windows = {};  // of a text: replace inputs and targets
+  std::optional<TableRows> rows_of_table = {};  // of a table that was read by a schema
+  std::vector<std::string> notes = {};          // what was assumed while it was read: sentences
 
   // Deleted, as the operator of the base would ignore the examples.
   bool operator==(const Dataset&) const = delete;

@@ -19,10 +19,10 @@ using detail::data_kinds;
 using detail::DataKind;
 using detail::refuse;
 
-// Where the next option begins: at a comma followed by letters and a =; text.size() if there is
-// none.
+// Where the next option begins: at a comma followed by letters, hyphens and a =; text.size() if
+// there is none.
 std::size_t find_option(std::string_view text) {
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz-";
   for (std::size_t comma = text.find(','); comma != std::string_view::npos;
        comma = text.find(',', comma + 1)) {
     const std::size_t end = text.find_first_not_of(kLetters, comma + 1);
@@ -130,27 +130,41 @@ Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
   return checked_kind(spec).load_examples(spec, model, targets, most);
 }
 
+namespace {
+
+// The parts of the model's training table, if the rows are those of it.
+std::optional<Split> parts_of_training(const DataConfig& config, const Dataset& rows) {
+  if (!config.split || config.split->rows != rows.size()) return {};
+  const auto& [shares, seed, count, hash] = *config.split;
+  try {
+    Split parts = split_rows(rows, shares, detail::split_key(seed));
+    if (record_of(parts, shares, seed) == *config.split) return parts;
+  } catch (const Error&) {
+    // Shares that are not of this table.
+  }
+  return {};
+}
+
+}  // namespace
+
 HeldOut load_held_out(const DataSpec& spec, const Model& model) {
   HeldOut found{load_examples(spec, model)};
-  if (!names_one_table(spec)) return found;
   const std::optional<DataConfig> config = data_config_of(model);
-  if (!config || !config->split || config->split->rows != found.examples.size()) return found;
-  const auto& [shares, seed, rows, hash] = *config->split;
-  Split parts;
-  try {
-    parts = split_rows(found.examples, shares, detail::split_key(seed));
-  } catch (const Error&) {
-    return found;  // shares that are not of this table
+  if (!config) return found;
+  std::optional<Split> parts;
+  if (names_one_table(spec)) parts = parts_of_training(*config, found.examples);
+  if (!parts) {
+    found.known = share_of_drawn(config->drawn, found.examples);
+    return found;
   }
-  if (!(record_of(parts, shares, seed) == *config->split)) return found;
-  found.of = rows;
+  found.of = config->split->rows;
   found.part = HeldOut::Part::kTraining;
-  if (parts.test.size() > 0) {
+  if (parts->test.size() > 0) {
     found.part = HeldOut::Part::kTest;
-    found.examples = std::move(parts.test);
-  } else if (parts.validation.size() > 0) {
+    found.examples = std::move(parts->test);
+  } else if (parts->validation.size() > 0) {
     found.part = HeldOut::Part::kValidation;
-    found.examples = std::move(parts.validation);
+    found.examples = std::move(parts->validation);
   }
   return found;
 }

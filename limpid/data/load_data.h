@@ -73,10 +73,12 @@ struct HeldOut {
   Dataset examples;
   Part part = Part::kGiven;
   std::int64_t of = 0;  // rows of that table; 0 for kGiven
+  double known = 0;     // for kGiven, the share of the model's training set that is among them
 };
 
 // As load_examples. But if the data is the model's training table and the spec does not split it,
-// only the rows that training held out: the test set, else the validation set, else all rows.
+// only the rows that training held out: the test set, else the validation set, else all rows. Of
+// another table, `known` is estimated from a few examples whose hashes the model holds.
 // Throws what load_examples throws.
 HeldOut load_held_out(const DataSpec& spec, const Model& model);
 

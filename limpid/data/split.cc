@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -96,6 +98,48 @@ Split with_validation(Split data, const SplitRatio& shares, Key key) {
   Split parts = split_rows(data.train, shares, key);
   parts.test = std::move(data.test);
   return parts;
+}
+
+namespace {
+
+// Calls see(hash) for each example of arrays.
+template <class See>
+void hash_examples(const Dataset& data, const See& see) {
+  constexpr std::int64_t kAtOnce = 256;
+  for (std::int64_t first = 0; first < data.size(); first += kAtOnce) {
+    const std::int64_t count = std::min(kAtOnce, data.size() - first);
+    const Tensor inputs = data.inputs_of(first, count);
+    const Tensor targets = data.targets_of(first, count);
+    const auto row = [count](const Tensor& rows, std::int64_t i) {
+      const std::size_t bytes = rows.bytes().size() / static_cast<std::size_t>(count);
+      return rows.bytes().subspan(static_cast<std::size_t>(i) * bytes, bytes);
+    };
+    for (std::int64_t i = 0; i < count; ++i)
+      see(limpid::hash(row(targets, i), limpid::hash(row(inputs, i))));
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> drawn_examples(const Dataset& data) {
+  constexpr std::size_t kDrawn = 64;
+  std::set<std::uint64_t> smallest;
+  hash_examples(data, [&](std::uint64_t hash) {
+    if (smallest.size() == kDrawn && hash >= *smallest.rbegin()) return;
+    smallest.insert(hash);
+    if (smallest.size() > kDrawn) smallest.erase(std::prev(smallest.end()));
+  });
+  return {smallest.begin(), smallest.end()};
+}
+
+double share_of_drawn(const std::vector<std::uint64_t>& drawn, const Dataset& data) {
+  constexpr std::size_t kByChance = 3;
+  if (data.windows) return 0;
+  std::set<std::uint64_t> missing(drawn.begin(), drawn.end());
+  const std::size_t all = missing.size();
+  hash_examples(data, [&](std::uint64_t hash) { missing.erase(hash); });
+  const std::size_t found = all - missing.size();
+  return found < kByChance ? 0 : static_cast<double>(found) / static_cast<double>(all);
 }
 
 SplitRecord record_of(Split split, const SplitRatio& shares, std::uint64_t seed) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/core/key.h"
@@ -31,6 +32,14 @@ Split with_validation(Split data, const SplitRatio& shares, Key key);
 // The record of a split of a table. A test set with share 0 did not come from the table and is left
 // out.
 SplitRecord record_of(Split split, const SplitRatio& shares, std::uint64_t seed);
+
+// The hashes of the examples of a set, inputs and targets: the 64 smallest ones, ascending. As they
+// do not depend on the order, they tell how many examples of the set are in another one.
+std::vector<std::uint64_t> drawn_examples(const Dataset& data);
+
+// Which share of the drawn examples is among those of `data`, in [0, 1]; 0 for fewer than three of
+// them, as a few equal examples may be by chance.
+double share_of_drawn(const std::vector<std::uint64_t>& drawn, const Dataset& data);
 
 // A hash of all examples of all sets. The pool, if given, hashes tensors in parallel.
 std::uint64_t hash_of_parts(const Split& split, ThreadPool* pool = nullptr);

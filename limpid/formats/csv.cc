@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -23,10 +24,12 @@ using detail::CsvRecords;
 using detail::Reporter;
 using Kind = CsvOptions::Kind;
 
-bool is_missing(std::string_view cell) {
-  constexpr std::string_view kWords[] = {"na", "nan", "?"};
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-  return cell.empty() || std::any_of(std::begin(kWords), std::end(kWords), [&](auto word) {
+using Words = std::vector<std::string>;
+
+bool is_missing(std::string_view cell, const Words& words) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; };
+  const auto same = [&](char a, char b) { return lower(a) == lower(b); };
+  return cell.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& word) {
            return std::equal(cell.begin(), cell.end(), word.begin(), word.end(), same);
          });
 }
@@ -50,6 +53,10 @@ bool below_one(std::string_view number) {
 
 // The number in a cell, infinite if it overflows f32; nothing if the cell is not a number.
 std::optional<float> number_of(std::string_view cell) {
+  constexpr std::string_view kMinus = "\u2212";
+  std::string with_hyphen;
+  if (cell.substr(0, kMinus.size()) == kMinus)
+    cell = with_hyphen = fmt::format("-{}", cell.substr(kMinus.size()));
   if (cell.size() > 1 && cell.front() == '+' && cell[1] != '-') cell.remove_prefix(1);
   const char* const end = cell.data() + cell.size();
   float number = 0;
@@ -62,20 +69,88 @@ std::optional<float> number_of(std::string_view cell) {
   return static_cast<float>(wide);
 }
 
+// A number as f64, which number_of has accepted.
+double wide_number_of(std::string_view cell) {
+  const std::size_t first = cell.find_first_of("0123456789.");
+  if (first == std::string_view::npos) return 0;
+  double number = 0;
+  std::from_chars(cell.data() + first, cell.data() + cell.size(), number);
+  return first > 0 && cell.front() != '+' ? -number : number;
+}
+
+// Takes a number of `digits` digits off the front.
+std::optional<int> take_digits(std::string_view& text, std::size_t digits) {
+  int number = 0;
+  const std::string_view taken = text.substr(0, digits);
+  const auto [end, error] = std::from_chars(taken.data(), taken.data() + taken.size(), number);
+  if (error != std::errc{} || end != taken.data() + digits || taken.front() == '-') return {};
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool take(std::string_view& text, std::string_view one_of) {
+  if (text.empty() || one_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// The share of a day of "HH:MM", "HH:MM:SS", "HH:MM:SS.FRACTION", each with or without a Z.
+std::optional<double> time_of(std::string_view text) {
+  const auto hours = take_digits(text, 2);
+  if (!hours || *hours > 23 || !take(text, ":")) return {};
+  const auto minutes = take_digits(text, 2);
+  if (!minutes || *minutes > 59) return {};
+  double seconds = 0;
+  if (take(text, ":")) {
+    const auto whole = take_digits(text, 2);
+    if (!whole || *whole > 60) return {};
+    seconds = *whole;
+    if (take(text, "."))
+      for (double place = 0.1; !text.empty() && text.front() >= '0' && text.front() <= '9';
+           place /= 10)
+        seconds += place * *take_digits(text, 1);
+  }
+  take(text, "Z");
+  if (!text.empty()) return {};
+  return ((*hours * 60 + *minutes) * 60 + seconds) / 86'400;
+}
+
+// Days since 1970-01-01 of a date in ISO 8601, "2026-03-01", with or without a time after a T or
+// a blank.
+std::optional<double> date_of(std::string_view text) {
+  const auto year = take_digits(text, 4);
+  if (!year || !take(text, "-")) return {};
+  const auto month = take_digits(text, 2);
+  if (!month || !take(text, "-")) return {};
+  const auto day = take_digits(text, 2);
+  if (!day) return {};
+  namespace chrono = std::chrono;
+  const chrono::year_month_day date{chrono::year(*year),
+                                    chrono::month(static_cast<unsigned>(*month)),
+                                    chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return {};
+  const auto days = static_cast<double>(chrono::sys_days(date).time_since_epoch().count());
+  if (text.empty()) return days;
+  const std::optional<double> time = take(text, "T ") ? time_of(text) : std::nullopt;
+  return time ? std::optional(days + *time) : std::nullopt;
+}
+
 // Collects the cells of one column.
 class ColumnReader {
  public:
   // `rows`: an upper bound.
-  ColumnReader(std::string name, Kind kind, std::size_t rows, const Reporter& report)
-      : kind_(kind), rows_(rows), report_(report) {
+  ColumnReader(std::string name, Kind kind, std::size_t rows, const Words& missing,
+               const Reporter& report)
+      : kind_(kind), rows_(rows), missing_(missing), report_(report) {
     column_.name = std::move(name);
+    column_.date = kind == Kind::kDate;
   }
 
   Kind kind() const { return kind_; }
 
   void add(std::string_view cell, std::int64_t line) {
     if (kind_ == Kind::kIgnored) return;
-    if (is_missing(cell)) {
+    if (is_missing(cell, missing_)) {
       if (first_line_ == 0)
         ++leading_missing_;
       else
@@ -127,6 +202,7 @@ class ColumnReader {
   }
 
   void add_number(std::string_view cell, std::int64_t line) {
+    if (kind_ == Kind::kDate) return add_date(cell, line);
     const std::optional<float> number = number_of(cell);
     if (!number && kind_ == Kind::kAny) refuse_mixture(cell, line);
     if (!number)
@@ -135,7 +211,26 @@ class ColumnReader {
     if (!std::isfinite(*number))
       report_.broken("line {}, column {}: {} is not a finite f32 number", line,
                      in_quotes(column_.name), in_quotes(cell));
-    column_.numbers.push_back(*number);
+    constexpr std::size_t kExactDigits = 6;  // numbers of so few digits stay different as f32
+    add_rounded(*number,
+                cell.size() > kExactDigits ? wide_number_of(cell) : static_cast<double>(*number));
+  }
+
+  void add_date(std::string_view cell, std::int64_t line) {
+    const std::optional<double> days = date_of(cell);
+    if (!days)
+      report_.broken("line {}, column {}: expected a date like 2026-03-01, got {}", line,
+                     in_quotes(column_.name), in_quotes(cell));
+    add_rounded(static_cast<float>(*days), *days);
+  }
+
+  void add_rounded(float number, double exact) {
+    if (exact != last_ && static_cast<float>(last_) == number) ++column_.merged;
+    column_.rounding = std::max(column_.rounding, std::abs(static_cast<double>(number) - exact));
+    column_.least = std::isnan(last_) ? exact : std::min(column_.least, exact);
+    column_.most = std::isnan(last_) ? exact : std::max(column_.most, exact);
+    last_ = exact;
+    column_.numbers.push_back(number);
   }
 
   void add_category(std::string_view cell, std::int64_t line) {
@@ -189,7 +284,9 @@ class ColumnReader {
 
   Kind kind_;
   std::size_t rows_;
+  const Words& missing_;
   const Reporter& report_;
+  double last_ = std::nan("");  // the last number before it was rounded
   CsvColumn column_;
   std::unordered_map<std::string, std::int32_t> code_of_;
   std::size_t leading_missing_ = 0;
@@ -271,7 +368,7 @@ CsvTable parse_csv(std::string_view text, std::string_view where, const CsvOptio
   std::vector<ColumnReader> readers;
   for (std::string& name : read_names(records, table.header, report)) {
     const Kind kind = options.kind ? options.kind(name, readers.size() + 1) : Kind::kAny;
-    readers.emplace_back(std::move(name), kind, rows, report);
+    readers.emplace_back(std::move(name), kind, rows, options.missing, report);
   }
   const std::int64_t first_line = records.line();
   for (bool more = table.header ? records.next() : true; more; more = records.next()) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 #include "limpid/core/error.h"
@@ -37,6 +38,13 @@ std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_
   const auto values = encoded.values<std::int32_t>();
   tokens.insert(tokens.end(), values.begin(), values.end());
   return tokens;
+}
+
+std::size_t longest_token(const Tokenizer& tokenizer) {
+  std::size_t longest = 1;
+  for (std::int32_t token = 0; token < tokenizer.size(); ++token)
+    longest = std::max(longest, tokenizer.decode({&token, 1}).size());
+  return longest;
 }
 
 std::vector<std::int32_t> start_tokens(const Tokenizer& tokenizer) {

@@ -2,6 +2,7 @@
 // tokenizer.h, formats/model.h and nn/gpt.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,9 @@ std::optional<nn::Gpt> gpt_of(const Model& model);
 // The tokens of a text, after BOS if the model was trained with it. Throws kInvalidArgument for an
 // empty text, and what encode() throws.
 std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_view text);
+
+// The bytes of the longest token, so that a text of n of them has at least n tokens.
+std::size_t longest_token(const Tokenizer& tokenizer);
 
 // What generation starts from without a prompt: BOS, else EOS, else a newline, else token 0.
 std::vector<std::int32_t> start_tokens(const Tokenizer& tokenizer);

@@ -42,6 +42,7 @@ class Batcher::Lane {
   Runner runner;
   std::list<std::shared_ptr<Job>> jobs;
   std::int64_t rows = 0;  // of the jobs, not yet taken
+  int running = 0;        // batches; guarded by the mutex
   // Time and rows of the last batch; guarded by the mutex.
   double last_seconds = std::numeric_limits<double>::infinity();
   std::int64_t last_rows = 1;
@@ -83,7 +84,9 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
   job->asked = Clock::now();
   std::list<std::shared_ptr<Job>> one;
   one.push_back(std::move(job));
+  std::list<std::shared_ptr<Job>> given_up;  // destroyed unlocked, as they may own a model
   const std::lock_guard lock(mutex_);
+  if (jobs_ >= options_.max_queue) drop_given_up(given_up);
   if (jobs_ >= options_.max_queue) return false;
   if (lane->jobs.empty()) waiting_.push_back(lane);
   lane->jobs.splice(lane->jobs.end(), one);
@@ -94,6 +97,20 @@ bool Batcher::submit(const std::shared_ptr<Lane>& lane, std::vector<Tensor> inpu
   if (!was_full && lane->rows >= options_.max_batch && lane->expected_seconds() >= kBrief)
     changed_.notify_one();
   return true;
+}
+
+// Jobs whose clients have left make room for others.
+void Batcher::drop_given_up(std::list<std::shared_ptr<Job>>& dropped) {
+  for (const std::shared_ptr<Lane>& lane : waiting_)
+    for (auto at = lane->jobs.begin(); at != lane->jobs.end();) {
+      const auto job = at++;
+      if ((*job)->taken > 0 || !(*job)->ticket->given_up()) continue;
+      lane->rows -= (*job)->rows;
+      --jobs_;
+      dropped.splice(dropped.end(), lane->jobs, job);
+    }
+  for (auto at = waiting_.begin(); at != waiting_.end();)
+    at = (*at)->jobs.empty() ? waiting_.erase(at) : std::next(at);
 }
 
 void Batcher::wake() {
@@ -139,6 +156,7 @@ void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vect
     changed_.notify_one();
   }
   if (pieces.empty()) return;
+  ++lane->running;
   lock.unlock();
   std::int64_t rows = 0;
   for (const Piece& piece : pieces) rows += piece.count;
@@ -153,6 +171,8 @@ void Batcher::run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vect
   lock.lock();
   lane->last_seconds = taken;
   lane->last_rows = std::max<std::int64_t>(rows, 1);
+  --lane->running;
+  if (!lane->jobs.empty()) changed_.notify_one();
 }
 
 std::size_t Batcher::waiting() const {
@@ -184,11 +204,13 @@ Batcher::LaneAt Batcher::ripe(std::unique_lock<std::mutex>& lock) {
     const Clock::time_point now = Clock::now();
     Clock::time_point next = Clock::time_point::max();
     for (auto lane = waiting_.begin(); lane != waiting_.end(); ++lane) {
+      // The last free worker is for another model.
+      if (options_.workers > 1 && (*lane)->running >= options_.workers - 1) continue;
       const Clock::time_point end = (*lane)->jobs.front()->asked + options_.max_delay;
       if ((*lane)->rows >= options_.max_batch || end <= now) return lane;
       next = std::min(next, end);
     }
-    if (waiting_.empty())
+    if (next == Clock::time_point::max())
       changed_.wait(lock);
     else
       changed_.wait_until(lock, next);

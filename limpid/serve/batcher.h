@@ -26,7 +26,9 @@ namespace limpid::serve {
 class Batcher {
  public:
   struct Options {
-    int workers = 1;              // batches computed at the same time
+    // Batches computed at the same time; of one model, one fewer if there are several, so that a
+    // slow model does not hold up the others.
+    int workers = 1;
     std::int64_t max_batch = 64;  // rows
     // How long a job may wait for others to fill its batch; 0: a free worker takes the waiting jobs
     // at once.
@@ -94,6 +96,7 @@ class Batcher {
   using LaneAt = std::list<std::shared_ptr<Lane>>::iterator;
 
   std::vector<Piece> room_for_pieces() const;
+  void drop_given_up(std::list<std::shared_ptr<Job>>& dropped);
   void work(std::vector<Piece>& pieces);
   bool run_brief_batch(std::vector<Piece>& pieces);
   void run_batch(std::unique_lock<std::mutex>& lock, LaneAt at, std::vector<Piece>& pieces);

@@ -149,15 +149,38 @@ std::vector<std::string> stops_of(const Json& body) {
   return stops;
 }
 
-CompletionRequest::Prompt text_prompt(const Tokenizer& tokenizer, const std::string& text) {
+// Before a text is encoded, which may take long: whether its tokens could be in the context.
+void check_length(std::string_view what, std::size_t bytes, const LanguageService& model) {
+  const std::size_t most = static_cast<std::size_t>(model.context) * model.longest_token;
+  if (model.context > 0 && bytes > most)
+    refuse_completion(
+        "{}: expected at most {} bytes, as the context of {} tokens has no room for "
+        "more, got {}",
+        what, most, model.context, bytes);
+}
+
+void check_context(std::size_t tokens, const LanguageService& model) {
+  if (model.context > 0 && tokens > static_cast<std::size_t>(model.context))
+    refuse_completion("prompt: expected at most {} tokens, the context, got {}", model.context,
+                      tokens);
+}
+
+CompletionRequest::Prompt text_prompt(const LanguageService& model, const std::string& text) {
+  check_length("prompt", text.size(), model);
+  CompletionRequest::Prompt prompt{.tokens = {}, .text = text};
   try {
-    return {text.empty() ? start_tokens(tokenizer) : prompt_tokens(tokenizer, text), text};
+    prompt.tokens =
+        text.empty() ? start_tokens(model.tokenizer) : prompt_tokens(model.tokenizer, text);
   } catch (const Error& error) {
     refuse_completion("prompt: {}", error.what());
   }
+  check_context(prompt.tokens.size(), model);
+  return prompt;
 }
 
-CompletionRequest::Prompt token_prompt(const Tokenizer& tokenizer, const JsonView& tokens) {
+CompletionRequest::Prompt token_prompt(const LanguageService& model, const JsonView& tokens) {
+  check_context(tokens.value().size(), model);
+  const Tokenizer& tokenizer = model.tokenizer;
   CompletionRequest::Prompt prompt;
   for (const JsonView& token : tokens.elements())
     prompt.tokens.push_back(static_cast<std::int32_t>(token.as_integer(0, tokenizer.size() - 1)));
@@ -168,19 +191,25 @@ CompletionRequest::Prompt token_prompt(const Tokenizer& tokenizer, const JsonVie
   return prompt;
 }
 
-// A text, a list of tokens, or a list of either.
-std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const Tokenizer& tokenizer) {
+// A text, a list of tokens, or a list of either, at most `most` of them.
+std::vector<CompletionRequest::Prompt> prompts_of(const Json& body, const LanguageService& model,
+                                                  const CompletionRequest& request,
+                                                  std::int64_t most) {
   const std::optional<JsonView> prompt = given(body, "prompt");
-  if (!prompt) return {text_prompt(tokenizer, "")};
-  if (prompt->value().is_string()) return {text_prompt(tokenizer, prompt->as_string())};
+  if (!prompt) return {text_prompt(model, "")};
+  if (prompt->value().is_string()) return {text_prompt(model, prompt->as_string())};
   const std::vector<JsonView> elements = prompt->elements();
   if (elements.empty())
     refuse_completion("prompt: expected a text or a list of tokens or texts, got an empty list");
-  if (elements.front().value().is_number()) return {token_prompt(tokenizer, *prompt)};
+  if (elements.front().value().is_number()) return {token_prompt(model, *prompt)};
+  const auto count = static_cast<std::int64_t>(elements.size());
+  if (count > most / request.n)
+    throw HttpError(413, fmt::format("expected at most {} texts, got {} prompts of {} texts each",
+                                     most, count, request.n));
   std::vector<CompletionRequest::Prompt> prompts;
   for (const JsonView& one : elements)
-    prompts.push_back(one.value().is_string() ? text_prompt(tokenizer, one.as_string())
-                                              : token_prompt(tokenizer, one));
+    prompts.push_back(one.value().is_string() ? text_prompt(model, one.as_string())
+                                              : token_prompt(model, one));
   return prompts;
 }
 
@@ -654,9 +683,6 @@ void set_tokens(CompletionRequest& request, const Json& body, std::string_view k
   for (const CompletionRequest::Prompt& prompt : request.prompts)
     longest = std::max(longest, static_cast<std::int64_t>(prompt.tokens.size()));
   const std::int64_t room = model.context > 0 ? model.context - longest : limits.tokens;
-  if (room < 0)
-    refuse_completion("prompt: expected at most {} tokens, the context, got {}", model.context,
-                      longest);
   request.tokens =
       integer_of(body, key, std::min({otherwise, room, limits.tokens}), 0, limits.tokens);
   if (request.tokens > room)
@@ -734,11 +760,7 @@ CompletionRequest parse_completion(const Json& body, const LanguageService& mode
   CompletionRequest request = common_of(body, limits);
   request.echo = flag_of(body, "echo");
   if (given(body, "logprobs")) request.logprobs = integer_of(body, "logprobs", 0, 0, kMostLogprobs);
-  request.prompts = prompts_of(body, model.tokenizer);
-  const auto prompts = static_cast<std::int64_t>(request.prompts.size());
-  if (prompts > limits.texts / request.n)
-    throw HttpError(413, fmt::format("expected at most {} texts, got {} prompts of {} texts each",
-                                     limits.texts, prompts, request.n));
+  request.prompts = prompts_of(body, model, request, limits.texts);
   set_tokens(request, body, "max_tokens", 16, model, limits);
   check_prompts(request, limits);
   check_logprobs(request, limits);
@@ -758,12 +780,16 @@ CompletionRequest parse_chat(const Json& body, const LanguageService& model, con
   const std::optional<JsonView> messages = given(body, "messages");
   if (!messages) refuse_completion("messages: expected a list of messages");
   const Json checked = checked_messages(*messages);
+  std::size_t bytes = 0;
+  for (const Json& message : checked.elements()) bytes += message.at("content").as_string().size();
+  check_length("messages", bytes, model);
   CompletionRequest::Prompt prompt;
   try {
     prompt.tokens = model.chat->prompt(model.tokenizer, checked);
   } catch (const Error& error) {
     throw HttpError(error.code() == ErrorCode::kUnsupported ? 501 : 400, error.what());
   }
+  check_context(prompt.tokens.size(), model);
   if (prompt.tokens.empty())
     refuse_completion("messages: expected a prompt of at least one token, got none");
   request.prompts.push_back(std::move(prompt));

@@ -170,6 +170,18 @@ std::chrono::milliseconds time_of(const Request& request, std::chrono::milliseco
 
 }  // namespace
 
+std::optional<Request> LargeRequest::take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(request_, std::nullopt);
+}
+
+void LargeRequest::drop() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!request_) return;
+  request_.reset();
+  bytes_.reset();
+}
+
 Connection::Connection(asio::ip::tcp::socket socket, Shared& shared)
     : socket_(std::move(socket)),
       shared_(shared),
@@ -207,6 +219,10 @@ void Connection::begin_reading() {
   read();
 }
 
+void Connection::read_now() {
+  guard([&] { on_readable(); });
+}
+
 void Connection::drain() {
   close_after_ = true;
   guard([&] {
@@ -217,13 +233,19 @@ void Connection::drain() {
   if (phase_ == Phase::kReading && reader_.buffered() == 0 && !in_header_ && !in_body_) close();
 }
 
+// Nobody waits for the answer any more.
+void Connection::give_up() noexcept {
+  if (ticket_) ticket_->give_up();
+  if (large_) large_->drop();
+}
+
 void Connection::close() noexcept {
   if (phase_ == Phase::kClosed) return;
   const bool streaming = phase_ == Phase::kStreaming;
   const bool waiting = streaming || phase_ == Phase::kHandling || phase_ == Phase::kWriting;
   phase_ = Phase::kClosed;
-  if (ticket_) ticket_->give_up();
-  shared_.body_bytes -= std::exchange(body_bytes_, 0);
+  give_up();
+  body_bytes_.reset();
   if (waiting) finish(streaming && endless_ ? entry_.status : 499);
   timer_.cancel();
   error_code ignored;
@@ -324,12 +346,12 @@ void Connection::on_head() {
 
 // Returns the number of bytes since the last call.
 std::size_t Connection::account_body() {
-  const std::size_t more = reader_.body_bytes() - body_bytes_;
-  if (shared_.body_bytes.load() + more > shared_.options.limits.bodies)
+  if (!body_bytes_) body_bytes_ = std::make_shared<BodyBytes>(shared_.body_bytes);
+  const std::size_t more = reader_.body_bytes() - body_bytes_->amount();
+  if (shared_.body_bytes->load() + more > shared_.options.limits.bodies)
     throw HttpError(503, "the server holds too many bytes of request bodies",
                     {{"Retry-After", "1"}});
-  shared_.body_bytes += more;
-  body_bytes_ += more;
+  body_bytes_->add(more);
   return more;
 }
 
@@ -361,11 +383,14 @@ void Connection::handle() {
       shared_.tell_of_round();
       shared_.options.handle(std::move(request), answer);
     } else {
-      asio::post(shared_.readers, [&options = shared_.options, target = entry_.target, answer,
-                                   r = std::make_shared<Request>(std::move(request))] {
-        handle_or_refuse(options, std::move(*r), answer, target);
-        options.on_round();
-      });
+      large_ = std::make_shared<LargeRequest>(std::move(request), body_bytes_);
+      asio::post(shared_.readers,
+                 [&options = shared_.options, target = entry_.target, answer, large = large_] {
+                   std::optional<Request> taken = large->take();
+                   if (!taken) return;
+                   handle_or_refuse(options, std::move(*taken), answer, target);
+                   options.on_round();
+                 });
     }
   } catch (...) {
     answer->send(shared_.options.say(to_http_error(std::current_exception()), entry_.target));
@@ -428,7 +453,7 @@ void Connection::on_deadline() {
           {408, in_body_ ? "the body arrives too slowly" : "the header arrives too slowly"});
     case Phase::kHandling: {
       const std::uint64_t exchange = exchange_;
-      ticket_->give_up();
+      give_up();
       return answer(exchange,
                     shared_.options.say({504, "the answer was not ready in time"}, entry_.target));
     }
@@ -525,7 +550,8 @@ void Connection::write_all(const Buffers& buffers, Done done) {
 
 void Connection::written() {
   finish(entry_.status);
-  shared_.body_bytes -= std::exchange(body_bytes_, 0);
+  body_bytes_.reset();
+  large_.reset();
   ticket_.reset();
   ++exchange_;
   if (close_after_) return half_closed_ ? close() : linger();

@@ -33,7 +33,8 @@ bool is_address(std::string_view host) {
 
 }  // namespace
 
-Cors::Cors(std::vector<std::string> origins) : origins_(std::move(origins)) {
+Cors::Cors(std::vector<std::string> origins, bool local)
+    : origins_(std::move(origins)), local_(local) {
   for (const std::string& origin : origins_)
     if (origin != "*" && !is_origin(origin))
       throw Error(ErrorCode::kInvalidArgument,
@@ -48,7 +49,13 @@ bool Cors::named(const std::string& origin) const {
   });
 }
 
+void Cors::check_host(const std::string& host) const {
+  if (is_address(host) || named("http://" + host) || named("https://" + host)) return;
+  throw HttpError(403, "Host: expected an address, localhost or the host of an --allow-origin");
+}
+
 void Cors::check(const Request& head) const {
+  if (const std::string* const host = head.header("host"); local_ && host) check_host(*host);
   if (head.method == "GET" || head.method == "HEAD") return;
   const std::string* const origin = head.header("origin");
   if (!origin || named(*origin)) return;

@@ -253,6 +253,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   auto service = std::make_shared<LanguageService>(
       LanguageService{.tokenizer = *tokenizer,
                       .context = sizes.capacity,
+                      .longest_token = longest_token(*tokenizer),
                       .lane = nullptr,
                       .places = static_cast<std::size_t>(sizes.sequences),
                       .bytes = language->bytes()});

@@ -35,7 +35,8 @@ Signature signature_of(const Model& model);
 // Additional members of a language model.
 struct LanguageService {
   Tokenizer tokenizer;
-  std::int64_t context = 0;  // the most tokens of a text, including its prompt; 0: unlimited
+  std::int64_t context = 0;       // the most tokens of a text, including its prompt; 0: unlimited
+  std::size_t longest_token = 1;  // bytes
   std::shared_ptr<Scheduler::Lane> lane;
   std::size_t places = 0;  // the most texts at a time
   nn::LanguageModel::Bytes bytes = {};

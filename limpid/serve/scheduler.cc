@@ -71,9 +71,11 @@ std::shared_ptr<Scheduler::Lane> Scheduler::lane(nn::LanguageModel model, std::i
 
 bool Scheduler::submit(const std::shared_ptr<Lane>& lane, std::vector<Text> texts) {
   std::list<Job> jobs;
+  std::list<Job> given_up;  // destroyed unlocked
   for (Text& text : texts) jobs.push_back({.text = std::move(text), .asked = Clock::now()});
   {
     const std::lock_guard lock(mutex_);
+    if (jobs.size() > options_.max_queue - waiting_) drop_given_up(given_up);
     if (jobs.size() > options_.max_queue - waiting_) return false;
     if (std::find(busy_.begin(), busy_.end(), lane) == busy_.end()) busy_.push_back(lane);
     waiting_ += jobs.size();
@@ -81,6 +83,17 @@ bool Scheduler::submit(const std::shared_ptr<Lane>& lane, std::vector<Text> text
   }
   changed_.notify_one();
   return true;
+}
+
+// Texts whose clients have left make room for others.
+void Scheduler::drop_given_up(std::list<Job>& dropped) {
+  for (const std::shared_ptr<Lane>& lane : busy_)
+    for (auto at = lane->queue.begin(); at != lane->queue.end();) {
+      const auto job = at++;
+      if (!job->text.ticket || !job->text.ticket->given_up()) continue;
+      --waiting_;
+      dropped.splice(dropped.end(), lane->queue, job);
+    }
 }
 
 std::size_t Scheduler::waiting() const {

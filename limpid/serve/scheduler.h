@@ -78,6 +78,7 @@ class Scheduler {
 
   void work();
   void admit(Lane& lane);
+  void drop_given_up(std::list<Job>& dropped);
   static void join(Lane& lane, Job& job);
   static void draw_ahead(Lane& lane);
   static bool go_on(Job& job);

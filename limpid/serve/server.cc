@@ -100,12 +100,25 @@ struct Server::State {
     waiting_for_signal = true;
   }
 
+  // Clients that connected before the acceptor closes: what they have sent is answered.
+  void admit_backlog() {
+    error_code error;
+    acceptor.non_blocking(true, error);
+    while (!error) {
+      tcp::socket socket(shared.loop->context());
+      acceptor.accept(socket, error);
+      if (!error) admit(std::move(socket));
+    }
+    for_each_connection([](Connection& connection) { connection.read_now(); });
+  }
+
   void drain() {
     timer.expires_after(shared.options.limits.drain_time);
     timer.async_wait([this](const error_code& error) {
       if (!error) shared.loop->context().stop();
     });
     shared.log.event("drain", "no further requests are taken");
+    if (acceptor.is_open()) admit_backlog();
     error_code ignored;
     acceptor.close(ignored);
     shared.on_close = [this] {
@@ -171,6 +184,6 @@ void Server::run() {
 
 bool Server::draining() const { return state_->shared.draining.load(); }
 std::size_t Server::connections() const { return state_->shared.count.load(); }
-std::size_t Server::body_bytes() const { return state_->shared.body_bytes.load(); }
+std::size_t Server::body_bytes() const { return state_->shared.body_bytes->load(); }
 
 }  // namespace limpid::serve

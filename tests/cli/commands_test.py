@@ -224,14 +224,16 @@ class Tables(tool.ToolTest):
         out = self.folder / "out.csv"
         self.assertIn("wrote f32[40, 4] to", self.output("run", run, "--data", f"csv:{table}", "--out", out))
         with out.open(newline="") as file:
-            self.assertEqual(file.readline(), '"a, ""b""","c\n')
+            self.assertEqual(file.readline(), 'row,prediction,"probability.a, ""b""","probability.c\n')
             file.seek(0)
             heading, *lines = csv.reader(file)
-        self.assertEqual(heading, ['a, "b"', "c\nd", "cat", "e\rf"])
+        names = ['a, "b"', "c\nd", "cat", "e\rf"]
+        self.assertEqual(heading, ["row", "prediction", *(f"probability.{name}" for name in names), "problem"])
         self.assertEqual(len(lines), 40)
         answers = self.document("run", run, "--data", f"csv:{table}", "--count", "40")["answers"]
-        for line, answer in zip(lines, answers):
-            self.assertEqual([tool.f32(float(n)) for n in line], [tool.f32(n) for n in answer["logits"]])
+        for i, (line, answer) in enumerate(zip(lines, answers)):
+            self.assertEqual((line[0], line[1], line[6]), (str(i), names[answer["prediction"]], ""))
+            self.assertEqual([tool.f32(float(n)) for n in line[2:6]], [tool.f32(n) for n in answer["probabilities"]])
 
 
 if __name__ == "__main__":

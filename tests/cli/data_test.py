@@ -1,5 +1,6 @@
 """The kinds of --data: tables, arrays and generated data, from training to predictions."""
 
+import csv
 import json
 import math
 import pathlib
@@ -144,6 +145,54 @@ class Tables(Data):
         for spec in ("moons", f"csv:{self.pets},split=80/10/10", f"csv:{self.pets},test={other}"):
             self.refuses(2, ("eval", model, "--data", spec, "--all"))
         self.refuses(1, ("eval", model, "--data", f"csv:{self.put('x.csv', 'weight,colour' + chr(10) + '1,red')}"))
+
+    def test_eval_says_how_much_of_the_training_set_it_scores(self):
+        model, _ = self.train(self.spec)
+        rows = PETS.splitlines()
+        for name, lines, share in (("more", rows + rows[:2], 1), ("shuffled", rows[::-1], 1), ("half", rows[:15], 0.5)):
+            table = self.put(f"{name}.csv", "id,kind,weight,colour\n" + "\n".join(lines) + "\n")
+            tested = self.document("eval", model, "--data", f"csv:{table}")
+            self.assertEqual(tested["examples"], len(lines))
+            self.assertAlmostEqual(tested["of_training"], share, delta=0.2)
+            self.assertRegex(self.output("eval", model, "--data", f"csv:{table}"), r"\Aexamples  \d+: about \d+ % of the examples ")
+
+    def test_every_row_is_in_a_file_of_predictions(self):
+        model, _ = self.train(self.spec + ",missing=drop")
+        new = self.put("new.csv", 'name,weight,colour\n"a, b",5,blue\nc,,red\nd,21,red\n')
+        out = self.folder / "out.csv"
+        run = self.run_tool("run", model, "--data", f"csv:{new},id=name", "--out", out)
+        self.assertEqual(run.returncode, 0)
+        self.says(run.stderr.decode())
+        with open(out, newline="") as file:
+            header, *lines = csv.reader(file)
+        self.assertEqual(header, ["row", "name", "prediction", "probability.cat", "probability.dog", "problem"])
+        self.assertEqual([line[:2] for line in lines], [["0", "a, b"], ["1", "c"], ["2", "d"]])
+        self.assertEqual(lines[1][2:5], ["", "", ""])
+        self.says(lines[1][5])
+        for line in (lines[0], lines[2]):
+            self.assertIn(line[2], ("cat", "dog"))
+            self.assertAlmostEqual(float(line[3]) + float(line[4]), 1, places=6)
+        answers = json.loads(self.run_tool("run", model, "--data", f"csv:{new},id=name", "--json").stdout)["answers"]
+        self.assertEqual([(a["example"], a["id"], "problem" in a) for a in answers], [(0, "a, b", False), (1, "c", True), (2, "d", False)])
+        arrays = self.folder / "out.npy"
+        self.run_tool("run", model, "--data", f"csv:{new}", "--out", arrays)
+        numbers = struct.unpack("<6f", arrays.read_bytes()[128:])
+        self.assertEqual([math.isnan(x) for x in numbers], [False, False, True, True, False, False])
+        some = json.loads(self.run_tool("run", model, "--data", f"csv:{new}", "--index", "2", "--json").stdout)["answers"]
+        self.assertEqual([a["example"] for a in some], [2])
+        self.assertEqual(some[0]["logits"], answers[2]["logits"])
+        filled = self.document("run", model, "--data", f"csv:{new},missing=impute")["answers"]
+        self.assertEqual([("problem" in a) for a in filled], [False] * 3)
+        run = self.run_tool("run", model, "--data", f"csv:{new}", "--index", "1", "--count", "1")
+        self.assertEqual(run.returncode, 1)
+
+    def test_an_output_is_no_input(self):
+        model, _ = self.train(self.spec)
+        run = self.folder / "run"
+        self.refuses(2, ("run", model, "--data", f"csv:{self.pets}", "--out", "./pets.csv"),
+                     ("quantize", run, "--to", "bf16", "--out", model), ("quantize", model, "--to", "bf16", "--out", model),
+                     ("emit", model, "--cpp", run / "config.json"), ("emit", run, "--cpp", run / "log.jsonl"),
+                     ("convert", model, model))
 
     def test_a_regression_gives_numbers(self):
         model, data = self.train(f"csv:{self.pets},target=weight,ignore=id")

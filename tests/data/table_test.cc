@@ -291,7 +291,7 @@ TEST_F(Table, RefusesTargetsThatAreNoneOfTheTask) {
 TEST_F(Table, RefusesMoreCategoriesThanMakeSense) {
   std::string text = "name,x,y\n";
   for (int i = 0; i < 1025; ++i) text += fmt::format("n{},{}.5,{}.5\n", i, i, i);
-  refused(ErrorCode::kUnsupported, text, {.targets = {"x"}});
+  refused(ErrorCode::kUnsupported, text, {.targets = {"x"}, .categorical = {"name"}});
   refused(ErrorCode::kUnsupported, text,
           {.targets = {"x"}, .ignored = {"name"}, .task = Task::kClassification});
   refused(ErrorCode::kUnsupported, text, {.targets = {"name"}});
@@ -390,11 +390,106 @@ TEST_F(Table, FillsWhatIsMissingInOneRow) {
   EXPECT_TRUE(row.inputs.same_bits(float_tensor(Shape{1, 3}, {3, 0, 1})));
 }
 
+// A prediction may treat holes and unseen categories otherwise than training did.
+TEST_F(Table, IsReadAgainByOtherRules) {
+  const TableSchema schema = read("n,c,y\n1,a,1\n5,b,2\n3,b,4\n", {.targets = {"y"}}).table.value();
+  const auto holes = put("id,n,c\nNA,1,a\nsecond,,b\nthird,2,?\nfourth,4,a\n", "holes.csv");
+  expect_refused(ErrorCode::kFormat, [&] { load_table_rows(holes, schema, Targets::kIfPresent); });
+  const Dataset filled =
+      load_table_rows(holes, schema, Targets::kIfPresent, {.missing = Missing::kImpute});
+  EXPECT_TRUE(
+      filled.inputs.same_bits(float_tensor(Shape{4, 3}, {1, 1, 0, 3, 0, 1, 2, 0, 1, 4, 1, 0})));
+  const Dataset dropped =
+      load_table_rows(holes, schema, Targets::kIfPresent,
+                      {.text = {.missing = {"?"}}, .missing = Missing::kDrop, .id_column = "id"});
+  EXPECT_TRUE(dropped.inputs.same_bits(float_tensor(Shape{2, 3}, {1, 1, 0, 4, 1, 0})));
+  EXPECT_EQ(dropped.notes.size(), 1U);
+  const TableRows& rows = dropped.rows_of_table.value();
+  EXPECT_EQ(rows.of_example, (std::vector<std::int64_t>{0, 3}));
+  EXPECT_EQ(rows.ids, (Names{"NA", "second", "third", "fourth"}));
+  ASSERT_EQ(rows.left_out.size(), 2U);
+  EXPECT_EQ(rows.left_out[0].row, 1);
+  EXPECT_NE(rows.left_out[0].why.find("'n'"), std::string::npos);
+  EXPECT_NE(rows.left_out[1].why.find("'c'"), std::string::npos);
+  EXPECT_EQ(dropped.rows(1, 1).rows_of_table->of_example, (std::vector<std::int64_t>{3}));
+  const auto unseen = put("n,c\n1,new\n", "unseen.csv");
+  EXPECT_TRUE(load_table_rows(unseen, schema, Targets::kIfPresent, {.unseen = Unseen::kZeros})
+                  .inputs.same_bits(float_tensor(Shape{1, 3}, {1, 0, 0})));
+  for (const char* id : {"n", "none"})
+    EXPECT_THROW(load_table_rows(holes, schema, Targets::kIfPresent, {.id_column = id}), Error);
+  // Training had no value of this column.
+  TableSchema without = schema;
+  without.features[0].fill.reset();
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    load_table_rows(holes, without, Targets::kIfPresent, {.missing = Missing::kImpute});
+  });
+}
+
+TEST_F(Table, NeedsNoTargetsForAPrediction) {
+  const TableSchema schema = read("n,y\n1,a\n5,b\n", {.targets = {"y"}}).table.value();
+  for (const auto& [text, notes] : {std::pair{"n,y\n1,\n2,\n", 0U}, {"n,y\n1,a\n2,\n", 1U}}) {
+    const Dataset rows = load_table_rows(put(text, "new.csv"), schema, Targets::kIfPresent);
+    EXPECT_EQ(rows.targets.shape(), (Shape{2, 0}));
+    EXPECT_EQ(rows.notes.size(), notes);
+  }
+}
+
+// Names have no value in common with other tables.
+TEST_F(Table, LeavesOutTextThatHardlyRepeats) {
+  const auto text = [](int rows, int distinct) {
+    std::string table = "name,x,y\n";
+    for (int i = 0; i < rows; ++i) table += fmt::format("n{},{},{}\n", i % distinct, i, i % 2);
+    return table;
+  };
+  const auto features = [&](int rows, int distinct, const TableOptions& options) {
+    const Dataset data = read(text(rows, distinct), options);
+    EXPECT_EQ(data.notes.size(), data.feature_names.size() == 1 ? 1U : 0U);
+    return data.feature_names.size();
+  };
+  EXPECT_EQ(features(39, 20, {.targets = {"y"}}), 1U);
+  EXPECT_EQ(features(40, 20, {.targets = {"y"}}), 21U);
+  EXPECT_EQ(features(19, 19, {.targets = {"y"}}), 20U);
+  EXPECT_EQ(features(39, 20, {.targets = {"y"}, .categorical = {"name"}}), 21U);
+  refused(ErrorCode::kFormat, text(40, 40), {.targets = {"y"}, .ignored = {"x"}});
+}
+
+TEST_F(Table, SaysWhatItAssumed) {
+  const auto notes = [&](std::string_view text, const TableOptions& options) {
+    return read(text, options).notes.size();
+  };
+  EXPECT_EQ(notes("1,2\n3,4.5\n", {.targets = {"2"}}), 1U);
+  EXPECT_EQ(notes("1,2\n3,4.5\n", {.text = {.header = false}, .targets = {"2"}}), 0U);
+  EXPECT_EQ(notes("d,y\n2026-01-31,0.5\n2026-02-01,1\n", {.targets = {"y"}}), 1U);
+  EXPECT_EQ(notes("p,y\n5%,0.5\n10%,1\n", {.targets = {"y"}}), 1U);
+  EXPECT_EQ(notes("t,y\n1700000000,0.5\n1700000001,1\n", {.targets = {"y"}}), 1U);
+  EXPECT_EQ(notes("t,y\n17000000,0.5\n17000002,1\n", {.targets = {"y"}}), 0U);
+  EXPECT_EQ(notes("x,y\n1,1\n2,2\n3,1\n4,2\n", {.targets = {"y"}}), 1U);
+  EXPECT_EQ(notes("x,y\n1,1\n2,2\n3,1\n4,2\n", {.targets = {"y"}, .task = Task::kRegression}), 0U);
+}
+
+TEST_F(Table, ReadsDatesAsDays) {
+  const Dataset data = read("d,y\n1970-01-01,1\n2026-03-01T12:00,2\n1969-12-31 06:00:00Z,4\n",
+                            {.targets = {"y"}, .dates = {"d"}});
+  EXPECT_TRUE(data.inputs.same_bits(float_tensor(Shape{3, 1}, {0, 20513.5f, -0.75f})));
+  const Dataset again =
+      load_table_rows(put("d\n1970-01-02\n", "new.csv"), data.table.value(), Targets::kIfPresent);
+  EXPECT_TRUE(again.inputs.same_bits(float_tensor(Shape{1, 1}, {1})));
+  EXPECT_EQ(table_schema_from_json(JsonView(to_json(*data.table), "schema")), *data.table);
+  for (const char* other : {"2026-02-30", "2026-1-01", "01/02/2026", "2026-01-01T24:00", "5"})
+    refused(ErrorCode::kFormat, fmt::format("d,y\n{},1\n", other),
+            {.targets = {"y"}, .dates = {"d"}});
+}
+
 TEST_F(Table, LeavesItsColumnsInTheConfigOfAModel) {
   const Dataset data = read(kPets, {.targets = {"kind"}, .ignored = {"id"}});
   DataConfig config = data_config(data);
   EXPECT_EQ(data_config_from_json(to_json(config)), config);
   config.split = SplitRecord{{70, 20, 10}, ~std::uint64_t{0}, 12, std::uint64_t{1} << 63};
+  config.drawn = drawn_examples(data);
+  EXPECT_EQ(config.drawn.size(), 4U);
+  EXPECT_EQ(share_of_drawn(config.drawn, data), 1);
+  EXPECT_EQ(share_of_drawn(config.drawn, data.rows(1, 3)), 0.75);
+  EXPECT_EQ(share_of_drawn(config.drawn, data.rows(1, 2)), 0);
   EXPECT_EQ(data_config_from_json(to_json(config)), config);
   for (const auto& [key, wrong] : {std::pair<const char*, Json>{"shares", Json::array({1, 2})},
                                    {"shares", Json::array({0, 1, 1})},

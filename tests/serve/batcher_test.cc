@@ -298,6 +298,42 @@ TEST(Batcher, AFullQueueTakesNoMore) {
   EXPECT_TRUE(submit(batcher, lane, 4, 1).get().outputs[0].same_bits(rows_from(4, 1)));
 }
 
+TEST(Batcher, WhatNobodyWaitsForFillsNoQueue) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.max_batch = 8, .max_queue = 2});
+  const auto lane = batcher.lane(behind(gate, echo));
+  const auto other = batcher.lane(echo.runner());
+  auto held = submit(batcher, lane, 0, 1);
+  gate.entered.get_future().wait();
+  const auto left = std::make_shared<Ticket>();
+  submit(batcher, lane, 1, 1, left);
+  submit(batcher, other, 2, 1, left);
+  left->give_up();
+  auto first = submit(batcher, other, 3, 1);
+  auto second = submit(batcher, lane, 4, 1);
+  EXPECT_EQ(batcher.waiting(), 2);
+  gate.open.set_value();
+  EXPECT_TRUE(first.get().outputs[0].same_bits(rows_from(3, 1)));
+  EXPECT_TRUE(second.get().outputs[0].same_bits(rows_from(4, 1)));
+}
+
+// Of two workers a model has one: what it takes long for does not hold up others.
+TEST(Batcher, ASlowModelLeavesAWorkerToOthers) {
+  Echo echo;
+  Gate gate;
+  Batcher batcher({.workers = 2, .max_batch = 1});
+  const auto slow = batcher.lane(behind(gate, echo));
+  const auto fast = batcher.lane(echo.runner());
+  auto first = submit(batcher, slow, 0, 1);
+  gate.entered.get_future().wait();
+  auto second = submit(batcher, slow, 1, 1);
+  EXPECT_TRUE(submit(batcher, fast, 2, 1).get().outputs[0].same_bits(rows_from(2, 1)));
+  EXPECT_EQ(batcher.waiting(), 1);
+  gate.open.set_value();
+  EXPECT_TRUE(second.get().outputs[0].same_bits(rows_from(1, 1)));
+}
+
 TEST(Batcher, AnErrorIsTheAnswerOfItsJobAlone) {
   Gate gate;
   Batcher batcher({.max_batch = 8});
@@ -321,7 +357,7 @@ TEST(Batcher, AnErrorOfAJobIsToldOnce) {
   std::atomic<int> told{0};
   std::barrier both(2);
   {
-    Batcher batcher({.workers = 2, .max_batch = 1, .max_delay = std::chrono::microseconds(1)});
+    Batcher batcher({.workers = 3, .max_batch = 1, .max_delay = std::chrono::microseconds(1)});
     const auto lane = batcher.lane(giving_back([&](const Tensor&) {
       both.arrive_and_wait();
       throw std::runtime_error("both");

@@ -95,7 +95,8 @@ class Proxies(completions_test.CompletionsTest):
     def setUp(self):
         super().setUp()
         self.log = self.folder / "log"
-        self.server = self.serve(self.model, self.models["charlm"], "--max-tokens", self.TOKENS, "--access-log", self.log)
+        self.server = self.serve(self.model, self.models["charlm"], "--max-tokens", self.TOKENS, "--access-log", self.log,
+                                 "--allow-origin", f"https://{self.SITE}")
         self.certificate, self.key = self.folder / "models.pem", self.folder / "models.key"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self.key, "-out", self.certificate,
                         "-days", "2", "-subj", f"/CN={self.SITE}", "-addext", f"subjectAltName=DNS:{self.SITE}"],
@@ -125,7 +126,7 @@ class Proxies(completions_test.CompletionsTest):
         return context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), timeout=60), server_hostname=self.SITE)
 
     def ask(self, path, body, headers=()):
-        request = served.request_bytes("POST", path, body, headers).replace(b"Host: test", f"Host: {self.SITE}".encode())
+        request = served.request_bytes("POST", path, body, headers).replace(b"Host: 127.0.0.1", f"Host: {self.SITE}".encode())
         connection = self.connect()
         connection.sendall(request)
         return connection

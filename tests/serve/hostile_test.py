@@ -11,7 +11,7 @@ EVERY = "/v2/models/every/infer"
 
 
 def get(target="/health", *lines, version="1.1", method="GET"):
-    return "\r\n".join([f"{method} {target} HTTP/{version}", "Host: h", *lines, "", ""]).encode()
+    return "\r\n".join([f"{method} {target} HTTP/{version}", "Host: 1", *lines, "", ""]).encode()
 
 
 def post(body=b"", *lines, target=INFER, length=None):
@@ -47,7 +47,7 @@ SIZED = tensor(data=None, parameters={"binary_data_size": 8})
 # The status of each answer in the order on the wire, and the bytes of connections.
 CASES = [
     ([200],
-        get(), get(version="1.0"), b"GET /health HTTP/1.0\r\n\r\n", get("/health", "X:"), b"GET /health HTTP/1.1\r\nHost: h\r\nX: \xe4\r\n\r\n",
+        get(), get(version="1.0"), b"GET /health HTTP/1.0\r\n\r\n", get("/health", "X:"), b"GET /health HTTP/1.1\r\nHost: 1\r\nX: \xe4\r\n\r\n",
         b"GET /health HTTP/1.1\r\nHost:\r\n\r\n", get("/health", "Upgrade: websocket", "Connection: Upgrade"), get("/health", "Connection: close") + get(),
         post(GOOD, "Expect: 100-continue"), get("/"), get("http://h/health"), get("HTTP://h/health"), get("http://h"), get("/health?x=%zz"), get("/%68ealth"),
         chunked(b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)), chunked(b"".join(b"1\r\n%c\r\n" % b for b in GOOD) + b"0\r\n\r\n"),
@@ -62,20 +62,20 @@ CASES = [
     ([200, 200, 200], post(GOOD) + get() + post(GOOD)),
     ([200] * 50, get() * 50),
     ([505],
-        get(version="2.0"), get(version="1.2"), b"GET / HTTP/3\r\nHost: h\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / http/1.1\r\nHost: h\r\n\r\n",
-        b"GET /health HTTP/1.1 x\r\nHost: h\r\n\r\n",
+        get(version="2.0"), get(version="1.2"), b"GET / HTTP/3\r\nHost: 1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / http/1.1\r\nHost: 1\r\n\r\n",
+        b"GET /health HTTP/1.1 x\r\nHost: 1\r\n\r\n",
     ),
     ([400],
         b"GET /health\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"\0" * 64 + b"\r\n\r\n", b"\xff" * 64 + b"\r\n\r\n",
-        b"\r\n" + get(), b"\r\n\r\n\r\n", b"GET  HTTP/1.1\r\nHost: h\r\n\r\n", b"GET /\r\nHost: h\r\n\r\n", b"GET  /health HTTP/1.1\r\nHost: h\r\n\r\n",
-        b"GET\t/health\tHTTP/1.1\r\nHost: h\r\n\r\n", b" GET /health HTTP/1.1\r\nHost: h\r\n\r\n", b"GET /health HTTP/1.1\nHost: h\n\n\r\n\r\n",
-        b"GET /health HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: h\rX: y\r\n\r\n", b"GET /health HTTP/1.1\r\r\nHost: h\r\n\r\n",
-        b"GET /health HTTP/1.1\r\nHost: h\r\nX: a\r\n b\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\n\r\n",
-        b"GET /health HTTP/1.1\r\n Host: h\r\n\r\n", get("/health", "X: a\0b"), get("/health", "X: \x1b[31m"), get("/health", "X: \x7f"),
+        b"\r\n" + get(), b"\r\n\r\n\r\n", b"GET  HTTP/1.1\r\nHost: 1\r\n\r\n", b"GET /\r\nHost: 1\r\n\r\n", b"GET  /health HTTP/1.1\r\nHost: 1\r\n\r\n",
+        b"GET\t/health\tHTTP/1.1\r\nHost: 1\r\n\r\n", b" GET /health HTTP/1.1\r\nHost: 1\r\n\r\n", b"GET /health HTTP/1.1\nHost: 1\n\n\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: 1\nX: y\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: 1\rX: y\r\n\r\n", b"GET /health HTTP/1.1\r\r\nHost: 1\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: 1\r\nX: a\r\n b\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: 1\r\nX: a\r\n\tb\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n Host: 1\r\n\r\n", get("/health", "X: a\0b"), get("/health", "X: \x1b[31m"), get("/health", "X: \x7f"),
         get("/health", "X\0: a"), get("/health", "X : a"), get("/health", "nonsense"), get("/health", ": a"), get("/health", "X(y): a"),
-        b"GET /health HTTP/1.1\r\n\r\n", get("/health", "Host: i"), b"CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n", b"G[T / HTTP/1.1\r\nHost: h\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n", get("/health", "Host: i"), b"CONNECT h:80 HTTP/1.1\r\nHost: 1\r\n\r\n", b"G[T / HTTP/1.1\r\nHost: 1\r\n\r\n",
         get("ftp://h/health"), get("*"), get("health"), get("/health#x"), get("/%"), get("/%4"), get("/%gg"), get("/health%00"), get("/v2/models/%ff"),
-        get("/v2/models/%c0%af"), get("/v2/models/%ed%a0%80"), b"GET /\xe4 HTTP/1.1\r\nHost: h\r\n\r\n", chunked(b"0\r\n\r\n", "Content-Length: 5"),
+        get("/v2/models/%c0%af"), get("/v2/models/%ed%a0%80"), b"GET /\xe4 HTTP/1.1\r\nHost: 1\r\n\r\n", chunked(b"0\r\n\r\n", "Content-Length: 5"),
         post(b"0\r\n\r\n", "Transfer-Encoding: chunked"), post(GOOD, f"Content-Length: {len(GOOD)}"), post(GOOD, "Content-Length: 1"),
         post(GOOD, length=f"{len(GOOD)}, {len(GOOD)}"), post(GOOD, length=-1), post(GOOD, length=f"+{len(GOOD)}"), post(GOOD, length="0x10"),
         post(GOOD, length="5.0"), post(GOOD, length=""), post(GOOD, length=2**64 + 5), chunked(b"0\r\n\r\n", "Transfer-Encoding: chunked"),
@@ -115,7 +115,7 @@ CASES = [
         get("/health", "X: " + "a" * 20000), get("/health", *[f"X{i}: a" for i in range(3000)]), get("/health")[:-2] + b"X: " + b"a" * 40000,
     ),
     ([414],
-        get("/" + "a" * 10000), b"GET /" + b"a" * 40000, b"A" * 9000 + b" / HTTP/1.1\r\nHost: h\r\n\r\n",
+        get("/" + "a" * 10000), b"GET /" + b"a" * 40000, b"A" * 9000 + b" / HTTP/1.1\r\nHost: 1\r\n\r\n",
     ),
     ([417], post(GOOD, "Expect: 200-maybe")),
     ([405],

@@ -1,5 +1,6 @@
 """Limits, deadlines, tokens, logs, metrics, and how a server ends."""
 
+import contextlib
 import datetime
 import json
 import pathlib
@@ -40,6 +41,17 @@ class Limits(served.ServeTest):
         while " 0" not in self.metric(server, "limpid_body_bytes"):
             time.sleep(0.01)
         self.assertEqual(server.post(INFER, served.infer_json(ROW)).status, 200)
+
+    def test_bodies_that_nobody_waits_for_are_let_go(self):
+        """They wait for the threads that read large bodies: their clients leave, and their memory is free at once."""
+        server = self.serve(self.model, "--max-bodies", 20_000_000)
+        long = json.dumps(served.infer_json([[0.123456789, -2.0]] * 400_000)).encode()
+        for _ in range(6):
+            with server.connect() as connection, contextlib.suppress(OSError):  # 503 while two others are read
+                connection.sendall(served.request_bytes("POST", INFER, long))
+        while " 0" not in self.metric(server, "limpid_body_bytes"):
+            time.sleep(0.01)
+        self.assertEqual(server.post(INFER, long).status, 200)
 
     def test_all_answers(self):
         """A client that reads slowly keeps its answer in memory: others may be refused, but not for ever."""
@@ -385,7 +397,7 @@ class Origins(served.ServeTest):
         self.refused(server.post(INFER, served.infer_json(ROW), [self.PAGE]), 403)
         self.refused(server.post("/v2/repository/models/net/unload", b"", [("Origin", "null")]), 403)
         self.refused(server.post(INFER, served.infer_json(ROW), [("Origin", "https://evil.example")]), 403)
-        own = [("Origin", "https://test")]  # the Host of these requests
+        own = [("Origin", "https://127.0.0.1")]  # the Host of these requests
         self.assertEqual(server.post(INFER, served.infer_json(ROW), own).status, 200)
 
     def test_own_pages_have_no_strangers_name(self):

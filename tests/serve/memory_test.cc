@@ -108,7 +108,7 @@ std::string ask(int port, const std::string& request) {
 }
 
 std::string post(const std::string& path, const std::string& body) {
-  return "POST " + path + " HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: " +
+  return "POST " + path + " HTTP/1.1\r\nHost: 1\r\nConnection: close\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 

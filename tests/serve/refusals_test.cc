@@ -100,6 +100,27 @@ TEST(Cors, AnOriginIsASchemeAndAHost) {
     EXPECT_THROW(Cors({text}), Error) << text;
 }
 
+// A page whose own domain resolves to this machine (DNS rebinding) reads nothing.
+TEST(Cors, ALocalServerHasNoStrangersName) {
+  const auto takes = [](const Cors& cors, const char* method, const char* host) {
+    try {
+      cors.check(asked(method, {"v2"}, {{"host", host}}));
+      return true;
+    } catch (const HttpError& error) {
+      EXPECT_EQ(error.status(), 403);
+      return false;
+    }
+  };
+  const Cors local({"https://models.example.org"}, true);
+  for (const char* method : {"GET", "HEAD", "POST"}) {
+    for (const char* host : {"127.0.0.1:8000", "localhost", "[::1]:80", "models.example.org", ""})
+      EXPECT_TRUE(takes(local, method, host)) << host;
+    for (const char* host : {"evil.example", "evil.example:8000", "localhost.evil.example"})
+      EXPECT_FALSE(takes(local, method, host)) << host;
+    EXPECT_TRUE(takes(Cors({}, false), method, "evil.example"));
+  }
+}
+
 TEST(Cors, PagesMayReadWhatIsPublic) {
   const Cors cors({"https://example.org"});
   const auto from = [&](const char* method, const char* origin) {

@@ -41,6 +41,26 @@ TEST(Scheduler, LetsGoOfUnfinishedTextsWhenItEnds) {
   EXPECT_TRUE(model.expired());
 }
 
+TEST(Scheduler, WhatNobodyWaitsForFillsNoQueue) {
+  const nn::CharLm net{3, 2, 2, nn::Mlp{{4, 4, 3}}};
+  Scheduler scheduler({.max_queue = 1});
+  const auto lane =
+      scheduler.lane(nn::LanguageModel(net, net.init(Key(1)), {.sequences = 1}), 64, nullptr);
+  const auto text_of = [](std::shared_ptr<const Ticket> ticket) {
+    return Scheduler::Text{.prompt = {0},
+                           .tokens = std::int64_t{1} << 40,
+                           .ticket = std::move(ticket),
+                           .on_token = [](const Scheduler::Token&) { return true; }};
+  };
+  ASSERT_TRUE(scheduler.submit(lane, {text_of(nullptr)}));
+  while (scheduler.waiting() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto left = std::make_shared<Ticket>();
+  ASSERT_TRUE(scheduler.submit(lane, {text_of(left)}));
+  EXPECT_FALSE(scheduler.submit(lane, {text_of(nullptr)}));
+  left->give_up();
+  EXPECT_TRUE(scheduler.submit(lane, {text_of(nullptr)}));
+}
+
 // Other texts wait for the prompts that are read: those of one step are as long as one chunk.
 TEST(Scheduler, ReadsTheirPromptsOneAfterTheOther) {
   constexpr std::int64_t kChunk = 4;

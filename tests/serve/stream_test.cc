@@ -77,7 +77,7 @@ class Client {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
   }
-  void ask(const std::string& request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n") {
+  void ask(const std::string& request = "GET / HTTP/1.1\r\nHost: 1\r\n\r\n") {
     EXPECT_EQ(::send(fd_, request.data(), request.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(request.size()));
   }
@@ -168,7 +168,7 @@ TEST(Stream, OfTwoRequestsAtOnceComesInOrder) {
   Served server(three_parts);
   Client client(server);
   client.ask(
-      "GET /a HTTP/1.1\r\nHost: h\r\n\r\nGET /b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+      "GET /a HTTP/1.1\r\nHost: 1\r\n\r\nGET /b HTTP/1.1\r\nHost: 1\r\nConnection: close\r\n\r\n");
   const std::string both = client.read_all();
   const std::size_t second = both.find("HTTP/1.1 200", 1);
   ASSERT_NE(second, std::string::npos) << both;
@@ -197,7 +197,7 @@ TEST(Stream, OfHeadIsItsHeadAlone) {
   Served server(handle, {.header = 400'000});
   Client client(server);
   const std::string body(300'000, ' ');
-  client.ask("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n" + body);
+  client.ask("HEAD / HTTP/1.1\r\nHost: 1\r\nContent-Length: 300000\r\n\r\n" + body);
   client.read_to("\r\n\r\n");
   client.ask();
   EXPECT_TRUE(has(client.read_to("next"), "HTTP/1.1 200 OK"));
@@ -305,7 +305,7 @@ TEST(Clients, ThatSendNothingMoreGetTheirWholeAnswer) {
 TEST(Clients, ThatAreRefusedMayGoOnSending) {
   Served server(three_parts);
   Client client(server);
-  client.ask("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000000\r\n\r\n");
+  client.ask("POST / HTTP/1.1\r\nHost: 1\r\nContent-Length: 1000000000000\r\n\r\n");
   EXPECT_TRUE(client.read_all().starts_with("HTTP/1.1 413 "));
   constexpr std::size_t kMore = std::size_t{1} << 19;
   EXPECT_EQ(client.push(kMore), kMore);

@@ -318,10 +318,11 @@ class View(tool.ToolTest):
     def test_pages_of_other_places_get_nothing(self):
         token = {"Authorization": f"Bearer {self.page.token}"}
         self.refused(403, "session", {}, headers={**token, "Host": f"evil.example:{self.page.port}"})
-        self.refused(403, "session", {}, headers={**token, "Host": "127.0.0.1"})
+        self.refused(403, "session", {}, headers={**token, "Host": "127.0.0.1.evil.example"})
         self.refused(403, "session", {}, headers={**token, "Origin": "http://evil.example"})
         self.refused(403, "session", {}, headers={**token, "Origin": "null"})
-        for own in ({"Origin": self.page.origin}, {"Host": f"localhost:{self.page.port}"}, {"Host": f"[::1]:{self.page.port}"}):
+        for own in ({"Origin": self.page.origin}, {"Host": f"localhost:{self.page.port}"}, {"Host": f"[::1]:{self.page.port}"},
+                    {"Host": "127.0.0.1:9000"}, {"Host": "localhost"}):  # of a tunnel
             status, _ = self.page.ask("session", headers={**token, **own})
             self.assertEqual(status, 200, own)
 

@@ -14,6 +14,7 @@
 #include "apps/limpid/support/examples.h"
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/output.h"
+#include "apps/limpid/support/output_file.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/huggingface.h"
@@ -34,6 +35,7 @@ struct ConvertArguments {
 void convert(const ConvertArguments& options) {
   if (options.json && is_standard_output(options.out))
     throw UsageError("--json: standard output is used for the model");
+  refuse_input_as_output("OUT", options.out, {options.model.path});
   const std::string& from = options.model.path;
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
   if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)

@@ -100,6 +100,7 @@ void print_facts(const Split& split, const train::DataFacts& facts) {
   for (const auto& [part, data] : parts_of(split))
     sizes.rows.push_back({part, grouped(data->size())});
   print(to_text(sizes));
+  if (!train.notes.empty()) print("\n" + notes_text(train));
   if (!facts.class_counts.empty() && train.task == Task::kClassification)
     print("\n" + classes_text(train, facts));
   if (has_columns(train)) print("\n" + columns_text(train, facts));
@@ -132,6 +133,7 @@ Json split_json(const Split& split, const train::DataFacts& facts) {
     json["classes"] = classes;
   }
   if (!train.feature_names.empty()) json["features"] = train.feature_names;
+  if (!train.notes.empty()) json["notes"] = train.notes;
   return json;
 }
 

@@ -12,6 +12,7 @@
 #include "apps/limpid/support/command.h"
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/output.h"
+#include "apps/limpid/support/output_file.h"
 #include "limpid/core/error.h"
 #include "limpid/formats/file.h"
 #include "limpid/inspect/table.h"
@@ -43,6 +44,7 @@ std::string header_of(const Model& model, const std::string& name) {
 void emit_model(const EmitArguments& options) {
   if (options.json && is_standard_output(options.cpp))
     throw UsageError("--json: standard output is used for the header");
+  refuse_input_as_output("--cpp", options.cpp, {options.model.path});
   const Model model = open_model(options.model);
   const std::string name = options.namespace_name.empty()
                                ? std::filesystem::path(options.cpp).stem().string()

@@ -34,6 +34,7 @@ void eval(const EvalArguments& options) {
   const DataSpec spec = parse_data_option(options.data);
   const Model model = open_model(options.model);
   const HeldOut test = load_test_part(spec, model, options.all);
+  print_notes(test.examples);
   ThreadPool pool({.threads = options.threads});
   const train::TestResult result = scores_of(model, test.examples, pool);
   if (options.json)

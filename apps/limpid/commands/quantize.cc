@@ -16,6 +16,7 @@
 #include "apps/limpid/support/examples.h"
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/output.h"
+#include "apps/limpid/support/output_file.h"
 #include "apps/limpid/support/scores.h"
 #include "apps/limpid/support/threads.h"
 #include "limpid/compile/executable.h"
@@ -155,6 +156,10 @@ void quantize_model(const QuantizeArguments& options) {
   if (options.json && to_output) throw UsageError("--json: standard output is used for the model");
   std::optional<DataSpec> spec;
   if (!options.data.empty()) spec = parse_data_option(options.data);
+  std::vector<std::filesystem::path> inputs =
+      spec ? files_of(*spec) : std::vector<std::filesystem::path>();
+  inputs.emplace_back(options.model.path);
+  if (!options.out.empty()) refuse_input_as_output("--out", options.out, inputs);
   const Model model = open_model(options.model);
   check_names(options, model);
   std::optional<HeldOut> test;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,10 +13,12 @@
 #include "apps/limpid/support/answers.h"
 #include "apps/limpid/support/column_names.h"
 #include "apps/limpid/support/command.h"
+#include "apps/limpid/support/data_spec.h"
 #include "apps/limpid/support/examples.h"
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/named_inputs.h"
 #include "apps/limpid/support/output.h"
+#include "apps/limpid/support/output_file.h"
 #include "apps/limpid/support/threads.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
@@ -60,20 +63,12 @@ void print_output(const Model& model, const Tensor& output, bool json) {
   print(fmt::format("{} = {}\n", printable(output_name(model)), elements_text(output, all)));
 }
 
-// A field of CSV (RFC 4180).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 // A header line, then a line for each example. Numbers read back as the same bits.
 std::string csv_text(const Model& model, const Tensor& output) {
   const std::int64_t rows = output.shape()[0];
   const std::int64_t columns = output.shape().elements() / std::max<std::int64_t>(rows, 1);
-  std::vector<std::string> names = output_names(model);
-  if (names.empty() && columns == 1) names = {output_name(model)};
+  std::vector<std::string> names;
+  if (columns == 1) names = {output_name(model)};
   for (std::int64_t c = 0; static_cast<std::int64_t>(names.size()) < columns; ++c)
     names.push_back(fmt::format("{}.{}", output_name(model), c));
   for (std::string& name : names) name = csv_field(name);
@@ -86,19 +81,40 @@ std::string csv_text(const Model& model, const Tensor& output) {
   return text;
 }
 
-// The raw outputs: [N, ...] for N examples.
-void save_output(const Model& model, const Tensor& output, const std::filesystem::path& path) {
+// With a row of NaN for each row of a table that is no example.
+Tensor with_rows_left_out(const Examples& examples, const Tensor& output) {
+  const auto& table = examples.data ? examples.data->rows_of_table : std::nullopt;
+  if (!table || table->left_out.empty() || output.dtype() != Dtype::kF32) return output;
+  const std::vector<ExampleLine> lines = lines_of(examples);
+  const auto rows = static_cast<std::int64_t>(lines.size());
+  return Tensor::generate<float>(output.shape().replace(0, rows), [&](std::span<float> out) {
+    std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
+    const std::size_t width = out.size() / lines.size();
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      if (lines[i].example) {
+        const Tensor row = output.rows(*lines[i].example, 1);
+        const auto numbers = row.values<float>();
+        std::copy(numbers.begin(), numbers.end(),
+                  out.begin() + static_cast<std::ptrdiff_t>(i * width));
+      }
+  });
+}
+
+// The outputs, [N, ...] for N examples; as CSV, the answers.
+void save_output(const Model& model, const Examples& examples, const Tensor& output,
+                 const std::filesystem::path& path) {
   if (path.extension() == ".npz") {
-    save_npz(path, {{output_name(model), output}});
+    save_npz(path, {{output_name(model), with_rows_left_out(examples, output)}});
   } else if (path.extension() == ".csv") {
     if (output.dtype() != Dtype::kF32)
       throw UsageError(fmt::format("--out: expected a .npy or .npz file for {}, got {}",
                                    to_string(output.type()), in_quotes(path.string())));
-    const std::string text = csv_text(model, output);
+    const bool answers = examples.data && examples.data->task != Task::kNextToken;
+    const std::string text = answers ? answers_csv(examples, output) : csv_text(model, output);
     const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
     write_file_atomically(path, {&bytes, 1});
   } else
-    save_npy(path, output);
+    save_npy(path, with_rows_left_out(examples, output));
 }
 
 void say_written(const std::string& what, const std::string& path) {
@@ -115,15 +131,28 @@ void run_named(const RunArguments& options) {
   say_written(counted(static_cast<std::int64_t>(outputs.size()), "output"), options.out);
 }
 
+std::vector<std::filesystem::path> files_read_by(const RunArguments& options) {
+  std::vector<std::filesystem::path> files{options.model.path};
+  for (const std::string& input : options.inputs)
+    files.emplace_back(input.substr(std::min(input.size(), input.find('=') + 1)));
+  if (!options.examples.data.empty())
+    for (const auto& file : files_of(parse_data_option(options.examples.data)))
+      files.push_back(file);
+  return files;
+}
+
 void run(const RunArguments& options) {
+  if (!options.out.empty()) refuse_input_as_output("--out", options.out, files_read_by(options));
   if (!options.inputs.empty()) return run_named(options);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
-  if (examples.data && options.out.empty()) check_outputs(*examples.data, model);
+  const bool raw = std::filesystem::path(options.out).extension() != ".csv";
+  if (examples.data && (options.out.empty() || !raw)) check_outputs(*examples.data, model);
+  if (examples.data) print_notes(*examples.data);
   ThreadPool pool({.threads = options.threads});
   const Tensor output = predict(model, examples.inputs, &pool);
   if (!options.out.empty()) {
-    save_output(model, output, options.out);
+    save_output(model, examples, output, options.out);
     say_written(to_string(output.type()), options.out);
     return;
   }
@@ -171,7 +200,8 @@ void add_run(Command& app) {
   const Option json = command.flag("--json", options->json, "Print JSON");
   command
       .option("--out", options->out,
-              "Write the outputs, [N, ...] for N examples, to a .npy, .npz or .csv file instead")
+              "Write to a file instead: the outputs, [N, ...] for N examples, to .npy or .npz; "
+              "rows, predictions and probabilities to .csv")
       .excludes(json)
       .path("FILE")
       .check(kIsArrayFile);

@@ -50,7 +50,7 @@ struct ServeArguments {
   std::int64_t port = 8000;
   std::int64_t max_batch = 64;
   std::int64_t max_delay = 0;  // microseconds
-  std::int64_t workers = 1;
+  std::int64_t workers = 2;
   int threads = 1;
   std::string token_file;
   std::string access_log;
@@ -182,7 +182,9 @@ void add_serve(Command& app) {
               "Microseconds that a request may wait for others to share its batch; 0: a free "
               "worker starts at once")
       .check(within(0, 10'000'000));
-  command.option("--workers", options->workers, "Number of batches computed at the same time")
+  command
+      .option("--workers", options->workers,
+              "Number of batches computed at the same time; of one model, one fewer")
       .check(within(1, 256));
   add_threads_option(command, options->threads);
   command

@@ -100,6 +100,7 @@ class Terminal {
     if (data.test.size() > 0) parts += fmt::format(", {} to test", data.test.size());
     progress_.say(fmt::format("{}; {} for {} on {}\n", parts, network_text(run_.config()),
                               limpid::name(data.train.task), workers_text()));
+    progress_.say(notes_text(data.train));
   }
 
   // "2 threads", "4 ranks of 2 threads".

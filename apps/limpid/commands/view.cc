@@ -73,7 +73,6 @@ void view_them(const ViewArguments& options) {
                             }},
                        metrics, log);
   const std::string address = server.url();
-  pages.set_port(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
   const std::string url = fmt::format("{}/?token={}", address, token);
   print(url + "\n");
   flush();

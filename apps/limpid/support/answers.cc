@@ -87,6 +87,18 @@ Json numbers_json(std::span<const float> numbers) {
   return list;
 }
 
+// ---- rows of a table
+
+// The row of the file, if it is a table.
+std::int64_t row_number(const Dataset& data, const ExampleLine& line) {
+  if (!data.rows_of_table || !line.example) return line.number;
+  return data.rows_of_table->of_example[static_cast<std::size_t>(*line.example)];
+}
+
+std::string id_of(const Dataset& data, const ExampleLine& line) {
+  return data.rows_of_table->ids[static_cast<std::size_t>(row_number(data, line))];
+}
+
 // ---- one example
 
 // All classes in their order; of many tokens, the most probable ones.
@@ -147,12 +159,19 @@ Table classes_table(const Examples& examples, const Tensor& logits, const Tensor
   const Dataset& data = *examples.data;
   Table table{{{"example", Align::kRight}, {"prediction"}, {"probability", Align::kRight}}, {}};
   if (has_targets(data)) table.columns.push_back({"label"});
-  for (std::int64_t i = 0; i < data.size(); ++i) {
-    const std::int64_t best = prediction_of(row_of(logits, i));
-    table.rows.push_back(
-        {std::to_string(examples.first + i), class_text(data, best),
-         probability_text(row_of(probabilities, i)[static_cast<std::size_t>(best)])});
-    if (has_targets(data)) table.rows.back().push_back(class_text(data, label_of(data, i)));
+  for (const ExampleLine& line : lines_of(examples)) {
+    table.rows.push_back({std::to_string(line.number)});
+    auto& cells = table.rows.back();
+    if (!line.example) {
+      cells.push_back("none: " + line.problem);
+    } else {
+      const std::int64_t best = prediction_of(row_of(logits, *line.example));
+      cells.push_back(class_text(data, best));
+      cells.push_back(
+          probability_text(row_of(probabilities, *line.example)[static_cast<std::size_t>(best)]));
+      if (has_targets(data)) cells.push_back(class_text(data, label_of(data, *line.example)));
+    }
+    cells.resize(table.columns.size());
   }
   return table;
 }
@@ -171,17 +190,30 @@ Table numbers_table(const Examples& examples, const Tensor& numbers) {
   if (has_targets(data))
     for (std::int64_t c = 0; c < columns; ++c)
       table.columns.push_back({"target " + output_name(data, c), Align::kRight});
-  for (std::int64_t i = 0; i < data.size(); ++i) {
-    table.rows.push_back({std::to_string(examples.first + i)});
-    for (const float number : row_of(numbers, i)) table.rows.back().push_back(text(number));
-    if (has_targets(data))
-      for (const float target : row_of(data.targets, i))
-        table.rows.back().push_back(short_number(static_cast<double>(target)));
+  for (const ExampleLine& line : lines_of(examples)) {
+    table.rows.push_back({std::to_string(line.number)});
+    auto& cells = table.rows.back();
+    if (!line.example) {
+      cells.push_back("none: " + line.problem);
+    } else {
+      for (const float number : row_of(numbers, *line.example)) cells.push_back(text(number));
+      if (has_targets(data))
+        for (const float target : row_of(data.targets, *line.example))
+          cells.push_back(short_number(static_cast<double>(target)));
+    }
+    cells.resize(table.columns.size());
   }
   return table;
 }
 
 }  // namespace
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
 
 std::string target_text(const Dataset& data, std::int64_t row) {
   if (!has_targets(data)) return "";
@@ -199,8 +231,15 @@ Json answers_json(const Examples& examples, const Tensor& all_outputs) {
   const bool numbers = data.task == Task::kRegression;
   const Tensor probabilities = numbers ? Tensor() : probabilities_of(data.task, outputs);
   Json list = Json::array();
-  for (std::int64_t i = 0; i < data.size(); ++i) {
-    Json answer{{"example", examples.first + i}};
+  for (const ExampleLine& line : lines_of(examples)) {
+    Json answer{{"example", line.number}};
+    if (data.rows_of_table && !data.rows_of_table->ids.empty()) answer["id"] = id_of(data, line);
+    if (!line.example) {
+      answer["problem"] = line.problem;
+      list.push_back(std::move(answer));
+      continue;
+    }
+    const std::int64_t i = *line.example;
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
     if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
     if (const auto name = known_name(data, prediction_of(row_of(outputs, i))); classes && name)
@@ -211,6 +250,43 @@ Json answers_json(const Examples& examples, const Tensor& all_outputs) {
     list.push_back(std::move(answer));
   }
   return Json{{"answers", list}};
+}
+
+std::string answers_csv(const Examples& examples, const Tensor& outputs) {
+  const Dataset& data = *examples.data;
+  const bool classes = data.has_classes();
+  const bool numbers = data.task == Task::kRegression;
+  const Tensor shown = numbers ? outputs : probabilities_of(data.task, outputs);
+  const bool ids = data.rows_of_table && !data.rows_of_table->ids.empty();
+  std::vector<std::string> cells{"row"};
+  std::string text;
+  const auto end_line = [&] {
+    for (std::string& cell : cells) cell = csv_field(cell);
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+    cells.clear();
+  };
+  if (ids) cells.push_back(data.rows_of_table->id_column);
+  if (classes) cells.emplace_back("prediction");
+  for (std::int64_t c = 0; c < shown.shape()[1]; ++c)
+    cells.push_back(numbers
+                        ? output_name(data, c)
+                        : "probability." + (classes ? class_text(data, c) : output_name(data, c)));
+  if (data.rows_of_table) cells.emplace_back("problem");
+  const std::size_t width = cells.size();
+  end_line();
+  for (const ExampleLine& line : lines_of(examples)) {
+    cells.push_back(std::to_string(row_number(data, line)));
+    if (ids) cells.push_back(id_of(data, line));
+    if (line.example) {
+      if (classes) cells.push_back(class_text(data, prediction_of(row_of(outputs, *line.example))));
+      for (const float number : row_of(shown, *line.example))
+        cells.push_back(exact_number(static_cast<double>(number), Dtype::kF32));
+    }
+    cells.resize(width);
+    if (!line.example) cells.back() = line.problem;
+    end_line();
+  }
+  return text;
 }
 
 void print_answers(const Examples& examples, const Tensor& all_outputs) {

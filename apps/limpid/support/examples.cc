@@ -98,6 +98,29 @@ std::string text_of(const Dataset& data, std::int64_t row) {
   return in_quotes(data.tokenizer->decode(tokens.first(length)));
 }
 
+// Rows [first, first + count) of a whole table of which some are left out; without a count, the
+// rest.
+Dataset rows_of_whole(const Dataset& data, std::int64_t first, std::optional<std::int64_t> count) {
+  const TableRows& table = *data.rows_of_table;
+  const std::int64_t all = table.whole();
+  check_rows(first, count.value_or(1), all);
+  const std::int64_t end = count ? first + *count : all;
+  const auto& rows = table.of_example;
+  const auto from = std::lower_bound(rows.begin(), rows.end(), first);
+  const auto to = std::lower_bound(from, rows.end(), end);
+  Dataset part = data.rows(from - rows.begin(), to - from);
+  auto& left_out = part.rows_of_table->left_out;
+  left_out.erase(
+      std::remove_if(left_out.begin(), left_out.end(),
+                     [&](const LeftOut& out) { return out.row < first || out.row >= end; }),
+      left_out.end());
+  if (part.size() == 0)
+    throw Error(ErrorCode::kFormat,
+                fmt::format("{}: row {} is no example: {}", printable(data.name),
+                            left_out.front().row, left_out.front().why));
+  return part;
+}
+
 // The examples of the data set that the options select.
 Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const DataSpec spec = parse_data_option(options.data);
@@ -106,6 +129,9 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const std::int64_t least = first + options.count.value_or(1);
   const Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
   const bool rest = all || (!options.count && data.table);
+  if (data.rows_of_table && data.rows_of_table->whole() > data.size())
+    return rows_of_whole(data, first,
+                         rest ? std::nullopt : std::optional(options.count.value_or(1)));
   const std::int64_t count = rest ? std::max<std::int64_t>(1, data.size() - first) : least - first;
   check_rows(first, count, data.size());
   return data.rows(first, count);
@@ -220,7 +246,10 @@ std::string examples_text(const HeldOut& test) {
   const std::string count = std::to_string(test.examples.size());
   switch (test.part) {
     case HeldOut::Part::kGiven:
-      return fmt::format("examples  {}\n", count);
+      if (test.known == 0) return fmt::format("examples  {}\n", count);
+      return fmt::format(
+          "examples  {}: about {:.0f} % of the examples that training saw are among them\n", count,
+          100 * test.known);
     case HeldOut::Part::kTraining:
       return fmt::format("examples  {}: training saw all of them\n", count);
     case HeldOut::Part::kTest:
@@ -233,9 +262,36 @@ std::string examples_text(const HeldOut& test) {
 
 void add_examples(Json& json, const HeldOut& test) {
   json["examples"] = test.examples.size();
+  if (test.known > 0) json["of_training"] = test.known;
   if (test.part == HeldOut::Part::kGiven) return;
   json["part"] = name_of(test.part);
   json["rows"] = test.of;
+}
+
+std::vector<ExampleLine> lines_of(const Examples& examples) {
+  const Dataset& data = *examples.data;
+  std::vector<ExampleLine> lines;
+  // Parts of a table are counted by themselves, as --index does.
+  const bool by_row = data.rows_of_table && !data.rows_of_table->left_out.empty();
+  for (std::int64_t i = 0; i < data.size(); ++i)
+    lines.push_back(
+        {by_row ? data.rows_of_table->of_example[static_cast<std::size_t>(i)] : examples.first + i,
+         i});
+  if (!by_row) return lines;
+  for (const LeftOut& out : data.rows_of_table->left_out) lines.push_back({out.row, {}, out.why});
+  std::sort(lines.begin(), lines.end(),
+            [](const ExampleLine& a, const ExampleLine& b) { return a.number < b.number; });
+  return lines;
+}
+
+std::string notes_text(const Dataset& data) {
+  std::string text;
+  for (const std::string& note : data.notes) text += fmt::format("note: {}\n", printable(note));
+  return text;
+}
+
+void print_notes(const Dataset& data) {
+  for (const std::string& note : data.notes) print_note(note);
 }
 
 std::string picture_of(const Dataset& data, std::int64_t row) {

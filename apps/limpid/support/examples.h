@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/limpid/support/cli.h"
 #include "apps/limpid/support/data_spec.h"
@@ -40,6 +41,16 @@ struct Examples {
   std::optional<Dataset> data;  // if they are from a data set: the same N rows
 };
 
+// An example, or a row of a table that is none.
+struct ExampleLine {
+  std::int64_t number = 0;              // as shown
+  std::optional<std::int64_t> example;  // its place among the N examples
+  std::string problem = {};             // why the row is no example
+};
+
+// All examples of a data set in the order of their numbers, with the rows that were left out.
+std::vector<ExampleLine> lines_of(const Examples& examples);
+
 // Throws UsageError if the options do not select examples, or numbers do not match the model;
 // kShape or kDtype if a data set does not match it.
 Examples read_examples(const ExampleOptions& options, const Model& model);
@@ -64,6 +75,11 @@ HeldOut load_test_part(const DataSpec& spec, const Model& model, bool all = fals
 std::string examples_text(const HeldOut& test);
 // Adds the same to a JSON document: "examples", "part", "rows".
 void add_examples(Json& json, const HeldOut& test);
+
+// "note: ...", a line for each note of a data set.
+std::string notes_text(const Dataset& data);
+// Prints them on standard error.
+void print_notes(const Dataset& data);
 
 // An example as text: a square image in half blocks, or the characters of a text; else "".
 std::string picture_of(const Dataset& data, std::int64_t row);

@@ -31,10 +31,7 @@ class ViewServer {
   ViewServer(const ViewServer&) = delete;
   ViewServer& operator=(const ViewServer&) = delete;
 
-  // Sets the listening port. Requests for another host or port are refused, against DNS rebinding.
-  void set_port(std::uint16_t port) { port_ = port; }
-
-  // Throws HttpError for a request to another host, and for one to /api/ without the token.
+  // Throws HttpError for a request to /api/ without the token.
   void admit(const serve::Request& head) const;
   void answer(serve::Request request, std::shared_ptr<serve::Answer> answer);
 
@@ -61,7 +58,6 @@ class ViewServer {
 
   view::Session& session_;
   serve::BearerToken token_;
-  std::uint16_t port_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;

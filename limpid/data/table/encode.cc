@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -26,10 +27,6 @@ std::span<float> as_floats(std::span<std::byte> bytes) {
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
-bool is_missing(const CsvColumn& column, std::size_t row) {
-  return column.categorical ? column.codes[row] < 0 : std::isnan(column.numbers[row]);
-}
-
 void check_missing(const TableSource& source, Missing missing) {
   const auto check = [&](const std::vector<const CsvColumn*>& columns, std::size_t row,
                          std::string_view remedy) {
@@ -45,15 +42,29 @@ void check_missing(const TableSource& source, Missing missing) {
   }
 }
 
-std::vector<std::int32_t> complete_rows(const TableSource& source) {
+// Leaves out the rows with a missing value.
+Dataset without_holes(const Dataset& data, const TableSource& source) {
   std::vector<std::int32_t> rows;
+  std::vector<LeftOut> left_out;
   for (std::size_t row = 0; row < source.rows(); ++row) {
-    const auto complete = [row](const CsvColumn* column) { return !is_missing(*column, row); };
-    if (std::all_of(source.features.begin(), source.features.end(), complete) &&
-        std::all_of(source.targets.begin(), source.targets.end(), complete))
+    const CsvColumn* hole = nullptr;
+    for (const auto* columns : {&source.features, &source.targets})
+      for (const CsvColumn* column : *columns)
+        if (!hole && is_missing(*column, row)) hole = column;
+    if (hole)
+      left_out.push_back({static_cast<std::int64_t>(row),
+                          fmt::format("a value of column {} is missing", in_quotes(hole->name))});
+    else
       rows.push_back(static_cast<std::int32_t>(row));
   }
-  return rows;
+  if (left_out.empty()) return data;
+  if (rows.empty()) source.report.broken("every row has a missing value");
+  Dataset complete = gather_rows(data, rows);
+  complete.notes.push_back(fmt::format(
+      "missing=drop leaves out {} of {} rows, the first in line {}", left_out.size(), source.rows(),
+      source.table.lines[static_cast<std::size_t>(left_out.front().row)]));
+  if (complete.rows_of_table) complete.rows_of_table->left_out = std::move(left_out);
+  return complete;
 }
 
 // For each category of a column, its index in the schema, or -1 if the schema lacks it.
@@ -70,9 +81,9 @@ std::vector<std::int32_t> places_of(const CsvColumn& column, const TableColumn& 
 }
 
 [[noreturn]] void refuse_unseen(const TableSource& source, const CsvColumn& column, std::size_t row,
-                                const std::string& value) {
-  source.report.broken("line {}, column {}: the training set has no {}", source.table.lines[row],
-                       in_quotes(column.name), in_quotes(value));
+                                const std::string& value, std::string_view remedy = "") {
+  source.report.broken("line {}, column {}: the training set has no {}{}", source.table.lines[row],
+                       in_quotes(column.name), in_quotes(value), remedy);
 }
 
 // How a column of the schema becomes features.
@@ -103,7 +114,8 @@ void write_cells(const TableSource& source, const CsvColumn& column, const Table
     } else {
       const auto code = static_cast<std::size_t>(column.codes[row]);
       if (places[code] < 0 && unseen == Unseen::kError)
-        refuse_unseen(source, column, row, column.categories[code]);
+        refuse_unseen(source, column, row, column.categories[code],
+                      "; unseen=zeros takes it as none of the categories");
       cell = static_cast<float>(places[code]);
     }
   }
@@ -234,6 +246,24 @@ std::optional<float> mode_of(std::span<const Present> categories) {
   return static_cast<float>(most - categories.begin());
 }
 
+// Throws if a row of data has a hole for which the schema has no replacement.
+void check_fills(const Dataset& data, const TableSchema& schema) {
+  const auto whole = [](const TableColumn& column) { return column.fill.has_value(); };
+  if (std::all_of(schema.features.begin(), schema.features.end(), whole)) return;
+  RowReader<float> rows(data.inputs);
+  for (std::int64_t row = 0; row < rows.size(); ++row) {
+    std::span<const float> features = rows[row];
+    for (const TableColumn& column : schema.features) {
+      if (!column.fill && std::isnan(features.front()))
+        throw Error(ErrorCode::kInvalidArgument,
+                    fmt::format("table: missing=impute: the model has no replacement for the "
+                                "missing value of column {} in row {}",
+                                in_quotes(column.name), row));
+      features = features.subspan(static_cast<std::size_t>(column.features()));
+    }
+  }
+}
+
 // Replaces what is missing in rows of features.
 void fill_in(std::span<float> rows, const std::vector<Encoding>& encodings) {
   for (auto to = rows.begin(); to != rows.end();)
@@ -249,12 +279,25 @@ void fill_in(std::span<float> rows, const std::vector<Encoding>& encodings) {
     }
 }
 
+// All rows are examples.
+TableRows rows_of(const TableSource& source) {
+  TableRows rows;
+  rows.of_example.resize(source.rows());
+  std::iota(rows.of_example.begin(), rows.of_example.end(), std::int64_t{0});
+  if (!source.ids) return rows;
+  rows.id_column = source.ids->name;
+  for (const std::int32_t code : source.ids->codes)
+    rows.ids.push_back(code < 0 ? "" : source.ids->categories[static_cast<std::size_t>(code)]);
+  return rows;
+}
+
 }  // namespace
 
 Dataset encode_table(const TableSource& source, const TableSchema& schema) {
   check_missing(source, schema.missing);
   Dataset data;
   data.name = source.name;
+  data.notes = source.notes;
   data.task = schema.task;
   data.feature_names = schema.feature_names();
   data.inputs = encode_features(source, schema);
@@ -266,10 +309,8 @@ Dataset encode_table(const TableSource& source, const TableSchema& schema) {
   data.targets = !source.targets.empty() && schema.task == Task::kClassification
                      ? encode_classes(source, schema.targets[0])
                      : encode_numbers(source);
-  if (schema.missing != Missing::kDrop) return data;
-  data = gather_rows(data, complete_rows(source));
-  if (data.size() == 0) source.report.broken("every row has a missing value");
-  return data;
+  data.rows_of_table = rows_of(source);
+  return schema.missing == Missing::kDrop ? without_holes(data, source) : data;
 }
 
 void fit_fills(TableSchema& schema, const Dataset& train) {
@@ -278,7 +319,7 @@ void fit_fills(TableSchema& schema, const Dataset& train) {
   for (TableColumn& column : schema.features) {
     const auto width = static_cast<std::size_t>(column.features());
     column.fill = column.categorical ? mode_of(features.first(width)) : mean_of(features.front());
-    if (!column.fill)
+    if (!column.fill && schema.missing == Missing::kImpute)
       throw Error(
           ErrorCode::kFormat,
           fmt::format("table: column {} has no value in the training set", in_quotes(column.name)));
@@ -287,6 +328,7 @@ void fit_fills(TableSchema& schema, const Dataset& train) {
 }
 
 void impute(Dataset& data, const TableSchema& schema) {
+  check_fills(data, schema);
   const Tensor holes = data.inputs;
   const auto read = [holes, encodings = encodings_of(schema)](
                         std::int64_t first, std::int64_t count, std::span<std::byte> out) {

@@ -22,6 +22,7 @@ namespace {
 
 Json json_of(const TableColumn& column) {
   Json json{{"name", column.name}, {"categorical", column.categorical}};
+  if (column.date) json["date"] = true;
   if (!column.categories.empty()) json["categories"] = column.categories;
   if (column.fill) json["fill"] = *column.fill;
   return json;
@@ -29,6 +30,7 @@ Json json_of(const TableColumn& column) {
 
 TableColumn column_of(const JsonView& json) {
   TableColumn column{json.at("name").as_string(), json.at("categorical").as_bool()};
+  if (const auto date = json.find("date")) column.date = date->as_bool();
   if (const auto categories = json.find("categories")) column.categories = categories->as_strings();
   if (const auto found = json.find("fill")) {
     const double fill = found->as_number();
@@ -48,6 +50,8 @@ void verify_categories(const TableColumn& column) {
 void verify_feature(const TableColumn& column, Missing missing) {
   if (column.categorical && column.categories.empty())
     bad_schema(fmt::format("column {} has no categories", in_quotes(column.name)));
+  if (column.categorical && column.date)
+    bad_schema(fmt::format("column {} has categories and dates", in_quotes(column.name)));
   if (missing == Missing::kImpute && !column.fill)
     bad_schema(fmt::format("column {} has no fill", in_quotes(column.name)));
   if (column.categorical && column.fill &&

@@ -37,11 +37,12 @@ constexpr EnumNames<2> enum_names(Unseen) { return {"unseen", {"error", "zeros"}
 struct TableColumn {
   std::string name;
   bool categorical = false;  // its values are text
+  bool date = false;         // its values are dates, as days since 1970-01-01
   // For a categorical feature, category k becomes feature k of the column (one-hot). For the target
   // of a classification, category k is class k; the categories of a column of numbers are numbers.
   std::vector<std::string> categories = {};
-  // The replacement of a missing feature: the mean, or the index of a category. Only with
-  // Missing::kImpute.
+  // The replacement of a missing feature: the mean, or the index of a category. Without one,
+  // missing values cannot be imputed.
   std::optional<float> fill = {};
 
   bool operator==(const TableColumn&) const = default;

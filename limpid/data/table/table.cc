@@ -86,11 +86,14 @@ TableSchema schema_of(const TableSource& source, const TableOptions& options) {
     check_category_count(source, column->name, column->categories.size());
     if (column->categorical && column->categories.empty())
       source.report.broken("column {} has no value in any row", in_quotes(column->name));
-    schema.features.push_back({column->name, column->categorical, column->categories});
+    schema.features.push_back({.name = column->name,
+                               .categorical = column->categorical,
+                               .date = column->date,
+                               .categories = column->categories});
   }
   for (const CsvColumn* column : source.targets) {
     check_category_count(source, column->name, column->categories.size());
-    TableColumn target{column->name, column->categorical};
+    TableColumn target{.name = column->name, .categorical = column->categorical};
     if (schema.task == Task::kClassification) target.categories = classes_of(source, *column);
     schema.targets.push_back(std::move(target));
   }
@@ -102,28 +105,34 @@ TableSchema schema_of(const TableSource& source, const TableOptions& options) {
 Split load_table(const fs::path& file, const TableOptions& options, const SplitRatio& shares,
                  Key key, const std::optional<fs::path>& test_file) {
   const DefaultFloatMode mode;
-  const TableSource source = detail::read_table(file, options);
+  TableSource source = detail::read_table(file, options);
   TableSchema schema = schema_of(source, options);
+  detail::note_columns(source, options);
+  if (!options.task) detail::note_task(source, schema.task);
   const Dataset all = detail::encode_table(source, schema);
   Split split = test_file ? with_validation({all, gather_rows(all, {}), {}}, shares, key)
                           : split_rows(all, shares, key);
+  detail::fit_fills(schema, split.train);
   if (schema.missing == Missing::kImpute) {
-    detail::fit_fills(schema, split.train);
     for (Dataset* part : {&split.train, &split.validation, &split.test})
       if (part->size() > 0) detail::impute(*part, schema);
   }
-  if (test_file) split.test = load_table_rows(*test_file, schema, Targets::kRequired, options.text);
+  if (test_file)
+    split.test = load_table_rows(*test_file, schema, Targets::kRequired, {.text = options.text});
   for (Dataset* part : {&split.train, &split.validation, &split.test}) part->table = schema;
   return split;
 }
 
 Dataset load_table_rows(const fs::path& file, const TableSchema& schema, Targets targets,
-                        const TableText& text) {
+                        const RowsOptions& options) {
   const DefaultFloatMode mode;
   verify(schema);
-  const TableSource source = detail::read_table(file, schema, targets, text);
-  Dataset data = detail::encode_table(source, schema);
-  if (schema.missing == Missing::kImpute) detail::impute(data, schema);
+  const TableSource source = detail::read_table(file, schema, targets, options);
+  TableSchema chosen = schema;
+  chosen.missing = options.missing.value_or(schema.missing);
+  chosen.unseen = options.unseen.value_or(schema.unseen);
+  Dataset data = detail::encode_table(source, chosen);
+  if (chosen.missing == Missing::kImpute) detail::impute(data, chosen);
   data.table = schema;
   return data;
 }

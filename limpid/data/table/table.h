@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kMaxTableBytes = std::uint64_t{4} << 30;
 struct TableText {
   std::optional<char> separator = {};
   std::optional<bool> header = {};
+  std::vector<std::string> missing = {};  // words for a missing value; default: those of CsvOptions
 };
 
 // Columns are given by name; without a header, by number from 1.
@@ -29,7 +30,9 @@ struct TableOptions {
   TableText text = {};
   std::vector<std::string> targets = {};      // target columns
   std::vector<std::string> ignored = {};      // columns to ignore
-  std::vector<std::string> categorical = {};  // columns of numbers to read as categories
+  std::vector<std::string> categorical = {};  // columns to read as categories, whatever they hold
+  std::vector<std::string> dates = {};        // columns of dates, which become days since 1970
+  std::vector<std::string> ids = {};          // columns that only name the row
   std::optional<Task> task = {};
   Missing missing = Missing::kError;
   Unseen unseen = Unseen::kError;
@@ -37,7 +40,9 @@ struct TableOptions {
 
 // Reads a table for training. Every column except the targets and the ignored ones becomes
 // features, in the order of the file: a column of numbers becomes one feature, a column of text one
-// feature per category, sorted by bytes. Categories and classes come from the whole file.
+// feature per category, sorted by bytes. Categories and classes come from the whole file. A column
+// of text is left out if more than half of its values, and at least 20, are different, as names
+// are, unless it is named as categorical. What was assumed stands in the notes of the sets.
 //
 // Unless the task is given, it is inferred. Several target columns: multi-label if all values are 0
 // or 1, else regression. One target column: classification if it is text or contains exactly the
@@ -58,12 +63,22 @@ Split load_table(const std::filesystem::path& file, const TableOptions& options,
 // Whether target columns must be present when a table is read by a schema.
 enum class Targets : std::uint8_t {
   kRequired,   // they must be present
-  kIfPresent,  // if one is missing, the targets are f32 [N, 0]
+  kIfPresent,  // if a column or a value is missing, the targets are f32 [N, 0]
+};
+
+// How to read a table by the schema of an earlier one.
+struct RowsOptions {
+  TableText text = {};
+  std::optional<Missing> missing = {};  // instead of the schema's
+  std::optional<Unseen> unseen = {};    // instead of the schema's
+  std::string id_column = {};           // a column that names the rows; empty: none
 };
 
 // Reads a table by the schema of an earlier one. Columns are found by name; others are ignored.
-// Throws what load_table throws for its test file.
+// `rows_of_table` says which rows they are, and which were dropped. Throws what load_table throws
+// for its test file; kNotFound if there is no column of ids; kInvalidArgument if values are to be
+// imputed, and the training set had none.
 Dataset load_table_rows(const std::filesystem::path& file, const TableSchema& schema,
-                        Targets targets, const TableText& text = {});
+                        Targets targets, const RowsOptions& options = {});
 
 }  // namespace limpid

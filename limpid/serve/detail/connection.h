@@ -8,6 +8,8 @@
 #include <boost/asio/thread_pool.hpp>
 #include <ctime>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,14 +24,58 @@ namespace limpid::serve {
 
 class Connection;
 
+// The bytes of a request's body, counted from their arrival until nobody holds them.
+class BodyBytes {
+ public:
+  using Total = std::atomic<std::size_t>;
+
+  explicit BodyBytes(std::shared_ptr<Total> total) : total_(std::move(total)) {}
+  ~BodyBytes() { total_->fetch_sub(amount_); }
+  BodyBytes(const BodyBytes&) = delete;
+  BodyBytes& operator=(const BodyBytes&) = delete;
+
+  // On the thread of the loop.
+  std::size_t amount() const { return amount_; }
+  void add(std::size_t bytes) {
+    total_->fetch_add(bytes);
+    amount_ += bytes;
+  }
+
+ private:
+  std::shared_ptr<Total> total_;
+  std::size_t amount_ = 0;
+};
+
+// A request that waits for a thread that reads large bodies. If its client leaves before, its
+// memory is given back at once.
+class LargeRequest {
+ public:
+  LargeRequest(Request request, std::shared_ptr<BodyBytes> bytes)
+      : request_(std::move(request)), bytes_(std::move(bytes)) {}
+
+  // nullopt if it was dropped. The bytes count until this object is destroyed.
+  std::optional<Request> take();
+  void drop() noexcept;
+
+ private:
+  std::mutex mutex_;
+  std::optional<Request> request_;
+  std::shared_ptr<BodyBytes> bytes_;
+};
+
 // Shared by all connections. Only the thread of the loop may use it, except the atomics.
 struct Shared {
   Shared(Server::Options given, Metrics& its_metrics, AccessLog& its_log)
       : options(std::move(given)),
-        cors(options.origins),
+        cors(options.origins, is_local(options.address)),
         metrics(its_metrics),
         log(its_log),
         scratch(65536, '\0') {}
+
+  static bool is_local(const std::string& address) {
+    boost::system::error_code none;
+    return boost::asio::ip::make_address(address, none).is_loopback();
+  }
 
   Server::Options options;
   const Cors cors;
@@ -37,7 +83,7 @@ struct Shared {
   AccessLog& log;
   // Shared ownership: responses may still arrive, and are ignored, after the server has stopped.
   std::shared_ptr<EventLoop> loop = std::make_shared<EventLoop>();
-  boost::asio::thread_pool readers{1};  // for large bodies
+  boost::asio::thread_pool readers{2};  // for large bodies
   std::set<std::shared_ptr<Connection>> connections;
   std::string scratch;        // read buffer
   std::string spare;          // memory for the bytes of a request, to reuse
@@ -48,8 +94,9 @@ struct Shared {
   void tell_of_round();
   bool round_told = false;
   std::atomic<bool> draining{false};
-  std::atomic<std::size_t> count{0};       // number of connections
-  std::atomic<std::size_t> body_bytes{0};  // of active requests
+  std::atomic<std::size_t> count{0};  // number of connections
+  // Of active requests.
+  std::shared_ptr<BodyBytes::Total> body_bytes = std::make_shared<BodyBytes::Total>(0);
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -57,6 +104,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(boost::asio::ip::tcp::socket socket, Shared& shared);
 
   void start();
+  // Reads what has arrived already, before drain().
+  void read_now();
   // Takes no further request: closes now, or after the current response.
   void drain();
   void close() noexcept;
@@ -101,6 +150,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm_after(std::size_t bytes);
   void set_timer();
   void on_deadline();
+  void give_up() noexcept;
   void add_head(std::string& to, const Response& response, bool in_parts) const;
 
   boost::asio::ip::tcp::socket socket_;
@@ -121,7 +171,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::uint64_t exchange_ = 0;
   Clock::time_point asked_{};
   std::shared_ptr<Ticket> ticket_;
-  std::size_t body_bytes_ = 0;  // counted in Shared::body_bytes
+  std::shared_ptr<BodyBytes> body_bytes_;
+  std::shared_ptr<LargeRequest> large_;  // if it waits to be read
   LogEntry entry_;
   bool head_only_ = false;
   bool chunks_ = true;        // the client supports chunked coding (HTTP/1.1)

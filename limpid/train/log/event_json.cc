@@ -35,6 +35,7 @@ void fields(V& v, Of<RunEvent::Data> auto& e) {
   v("features", e.features);
   v("outputs", e.outputs);
   v("class_names", e.class_names);
+  v.unless_empty("notes", e.notes);
 }
 template <class V>
 void fields(V& v, Of<RunEvent::Environment> auto& e) {

@@ -27,6 +27,7 @@ struct RunEvent {
     std::int64_t train = 0, validation = 0, test = 0;  // examples of each set
     std::int64_t features = 0, outputs = 0;
     std::vector<std::string> class_names;  // may be empty
+    std::vector<std::string> notes = {};   // what was assumed while the data was read
   };
   // The machine and the build.
   struct Environment {

@@ -60,7 +60,8 @@ RunEvent run_event(const RunSetup& setup, const std::vector<std::string>& comman
                 setup.data.test.size(),
                 train.input_type().shape.elements(),
                 train.outputs(),
-                train.class_names};
+                train.class_names,
+                train.notes};
   event.environment = environment(threads);
   return event;
 }

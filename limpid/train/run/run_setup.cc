@@ -41,8 +41,10 @@ std::string RunSetup::model_config() const {
   Json json = Json::parse(network);
   json["loss"] = to_json(loss_of(config));
   DataConfig trained = data_config(data.train);
-  if (const auto rule = split_rule_of_name(config.data.value_or("digits")))
+  if (const auto rule = split_rule_of_name(config.data.value_or("digits"))) {
     trained.split = record_of(data, rule->shares, rule->seed);
+    trained.drawn = drawn_examples(data.train);
+  }
   json["data"] = to_json(trained);
   return json.dump({.replace_invalid = true});
 }
