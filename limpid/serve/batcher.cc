@@ -55,17 +55,26 @@ class Batcher::Lane {
 };
 
 Batcher::Batcher(const Options& options) : options_(options) {
-  for (int i = 0; i < options_.workers; ++i)
-    workers_.emplace_back([this, pieces = room_for_pieces()]() mutable { work(pieces); });
+  try {
+    for (int i = 0; i < options_.workers; ++i)
+      workers_.emplace_back([this, pieces = room_for_pieces()]() mutable { work(pieces); });
+  } catch (...) {
+    end_workers();
+    throw;
+  }
 }
 
-Batcher::~Batcher() {
+void Batcher::end_workers() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   changed_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+}
+
+Batcher::~Batcher() {
+  end_workers();
   // A job left in its lane owns the model, and the model owns the lane: a cycle.
   for (const std::shared_ptr<Lane>& lane : waiting_) lane->jobs.clear();
 }

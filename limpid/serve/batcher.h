@@ -95,6 +95,7 @@ class Batcher {
 
   using LaneAt = std::list<std::shared_ptr<Lane>>::iterator;
 
+  void end_workers();
   std::vector<Piece> room_for_pieces() const;
   void drop_given_up(std::list<std::shared_ptr<Job>>& dropped);
   void work(std::vector<Piece>& pieces);

@@ -100,6 +100,13 @@ class Outputs(tool.ToolTest):
             if run.returncode == 1:
                 self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z", f"{megabytes} MiB")
         self.assertEqual(ends, {0, 1})
+        # What serves starts threads, which need memory of their own; where there is enough it goes on until it is killed.
+        for megabytes in range(20, 64, 4):
+            limit = megabytes << 20
+            run = subprocess.run(["timeout", "-s", "KILL", "1", tool.TOOL, "view", "--no-open"], capture_output=True, timeout=60,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertNotIn(b"terminate", run.stderr, f"{megabytes} MiB")
+            self.assertNotEqual(run.returncode, -signal.SIGABRT, f"{megabytes} MiB")
         # Also where the memory is for many small values, not for a tensor.
         config = self.folder / "config.json"
         config.write_text("[" + "0," * 900_000 + "0]")

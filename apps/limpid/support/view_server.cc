@@ -193,7 +193,10 @@ std::string random_token() {
 }
 
 ViewServer::ViewServer(view::Session& session, const std::string& token)
-    : session_(session), token_(token), teller_([this] { tell_followers(); }) {}
+    : session_(session), token_(token) {
+  // Last: if another thread cannot be started, none that is not joined may be left.
+  teller_ = std::thread([this] { tell_followers(); });
+}
 
 ViewServer::~ViewServer() {
   {
