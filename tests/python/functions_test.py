@@ -678,6 +678,17 @@ class Functions(Refusals):
         self.assertEqual(count(lp.value_and_grad(lp.trace(loss, p, x), recompute=["layers.1"])), count(plain) + 1)
         self.assertEqual(count(lp.trace(lp.value_and_grad(loss, recompute=["layers.1"]), p, x)), count(plain) + 1)
 
+    def test_a_layer_to_compute_again_exists(self):
+        net = lp.nn.mlp([4, 3, 2])
+        loss = lambda p, x: net(p, x).sum()
+        p, x = net.init(), lp.ones(4)
+        for names in (["nonsense"], "nonsense", ["layers.0", "layers.9"]):
+            self.refused(lambda: lp.grad(loss, recompute=names)(p, x), KeyError)
+            self.refused(lambda: lp.value_and_grad(lp.trace(loss, p, x), recompute=names), KeyError)
+        self.refused(lambda: lp.grad(lambda x: x.sum(), recompute=["0"])(x), KeyError)
+        self.refused(lambda: lp.grad(loss, recompute=[0]), TypeError)
+        self.assertTrue(lp.grad(loss, recompute="layers")(p, x).same_bits(lp.grad(loss)(p, x)))
+
     def test_every_op_is_there(self):
         import limpid._ops as ops
 
@@ -1101,8 +1112,8 @@ class Networks(Refusals):
             for optimizer, state in ((sgd, sgd.init(p)), (plain, {})):
                 moved, _, _ = lp.optim.step(loss, optimizer, clip)(p, state, 1.0, x)
                 np.testing.assert_allclose(-np.asarray(moved["w"]), want, rtol=2e-6)
-        for zero in (lp.optim.Clip(value=0.0), lp.optim.Clip(norm=0.0)):
-            self.refused(lambda: lp.optim.step(loss, sgd, zero)(p, sgd.init(p), 1.0, x), ValueError)
+        for clip in (lp.optim.clip_by_value, lp.optim.clip_by_global_norm):
+            self.refused(lambda: clip(p, 0.0), ValueError)
 
     def test_rates_of_any_kind(self):
         adam = lp.optim.Adam()
@@ -1116,6 +1127,23 @@ class Networks(Refusals):
         for rate in (1, 1.0, np.int64(1), np.float64(1), np.array(1.0), np.float32(1)):
             for got in (step(p, adam.init(p), rate)[0], adam(p, {"w": 2 * p["w"]}, adam.init(p), rate)[0]):
                 self.assertTrue(got["w"].same_bits(step(p, adam.init(p), 1.0)[0]["w"]), rate)
+
+    def test_numbers_are_checked_where_they_are_given(self):
+        o = lp.optim
+        self.refused(lambda: o.Schedule("cos"), KeyError)
+        for wrong in ({"rate": "a"}, {"steps": 1.5}):
+            self.refused(lambda: o.Schedule(**wrong), TypeError)
+        for wrong in ({"rate": float("nan")}, {"factor": float("inf")}, {"steps": -1}, {"warmup": -1}, {"every": 0}):
+            self.refused(lambda: o.Schedule(**wrong), ValueError)
+        self.refused(lambda: o.Adam(beta1=3), ValueError)
+        self.refused(lambda: o.Adam(beta1="a"), TypeError)
+        self.refused(lambda: o.Clip(norm="1"), TypeError)
+        for limit in (-1, 0, float("nan")):
+            self.refused(lambda: o.Clip(norm=limit), ValueError)
+            self.refused(lambda: o.Clip(value=limit), ValueError)
+        self.refused(lambda: o.step(3, o.Adam()), TypeError)
+        self.refused(lambda: o.step(lp.relu, "adam"), TypeError)
+        self.refused(lambda: o.step(lp.relu, o.Adam(), 1.0), TypeError)
 
     def test_numbers_of_optimizers_have_names(self):
         for kind in (getattr(lp.optim, kind) for kind, _, _ in _core.optimizers().values()):

@@ -159,6 +159,9 @@ class Runs(Temporary):
         with self.assertRaises(ValueError):
             lp.train.Run({"data": "no such"})
         self.refused(lambda: lp.train.Run("moons"), TypeError)
+        for wrong in ({"on_event": 3}, {"on_step": "print"}):
+            self.refused(lambda: lp.train.Run(self.CONFIG, **wrong), TypeError)
+        self.refused(lambda: lp.train.Run(self.CONFIG).train(stop=3), TypeError)
         self.refused(lambda: lp.train.Run({"data": "moons", "hidden": [4]}), ValueError)
         self.refused(lambda: lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2))), TypeError)
         for data in (np.zeros((3, 2)), lp.data.load("moons")[:2] + (None,), 3):
