@@ -345,7 +345,11 @@ void add_functions(py::module_& m) {
              return is_function(b) && a.function == function_of(b, "==");
            })
       .def("__hash__", [](const FunctionObject& f) { return hash_of(f.function); })
+      // It does not change.
+      .def("__copy__", [](const py::object& self) { return self; })
+      .def("__deepcopy__", [](const py::object& self, const py::object&) { return self; })
       .def("__reduce__", [](const FunctionObject& f) {
+        require_known_ops(f.function);
         return py::make_tuple(py::module_::import("limpid").attr("parse"),
                               py::make_tuple(to_text(f.function)));
       });

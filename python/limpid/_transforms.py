@@ -505,8 +505,8 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     Returns
     -------
     callable
-        Called like `f`. A Function that holds such a call has no text that `parse` reads, and is not saved;
-        `expand` leaves what `f` does.
+        Called like `f`. A Function that holds such a call has no text that `parse` reads, and is neither saved
+        nor pickled; `expand` leaves what `f` does, with the gradient of that.
 
     Notes
     -----
@@ -523,9 +523,6 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     return _WithGradient(f, gradient)
 
 
-_stopped = with_gradient(lambda x: x, lambda x, y, cotangent: None)
-
-
 def stop_gradient(x: Any) -> Any:
     """`x`, an array or a tree of arrays, which grad takes as a constant (PyTorch: ``detach``).
 
@@ -535,7 +532,7 @@ def stop_gradient(x: Any) -> Any:
     >>> lp.grad(lambda x: (x * lp.stop_gradient(x)).sum())(lp.asarray([2.0, 3.0]))
     limpid.Array(f32[2] (2.0, 3.0))
     """
-    return _stopped(x)
+    return tree_map(_core.stop_gradient, x)
 
 
 class custom_vjp(_Code):

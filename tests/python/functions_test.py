@@ -454,6 +454,23 @@ class GradientsOfOnesOwn(Refusals):
         self.assertTrue((gradients["a"] == x.reshape(2, 2)).all() and (gradients["b"] == 1).all())
         self.assertTrue((lp.grad(lambda v: lp.tanh(lp.stop_gradient(v)).sum())(x) == 0).all())
 
+    def test_a_stopped_gradient_is_kept_in_files(self):
+        slope = lambda f: lp.grad(f)(lp.asarray([2.0, 3.0])).tolist()
+        f = lp.trace(lambda x: (lp.stop_gradient(x) * x).sum(), "f32[2]")
+        for again in (f, lp.expand(f), lp.parse(f.text()), pickle.loads(pickle.dumps(f)), pickle.loads(pickle.dumps(lp.Model(f, {}))).function):
+            self.assertEqual(slope(lambda x: again(x)), [2, 3])
+        self.assertEqual(lp.stop_gradient({"a": [1.0, None]})["a"][0].item(), 1)
+        self.assertEqual(lp.jvp(lambda x: lp.stop_gradient(x) * x, (3.0,), (1.0,))[1].item(), 3)
+
+    def test_a_gradient_of_ones_own_is_not_saved(self):
+        own = lp.trace(lambda x: lp.with_gradient(lambda v: v * 2.0, lambda v, y, c: c * 7.0)(x), "f32[]")
+        model = lp.Model(own, {})
+        for save in (lambda: pickle.dumps(own), lambda: pickle.dumps(model), lambda: lp.save("never.safetensors", model)):
+            self.refused(save, NotImplementedError)
+        for copied in (copy.copy(own), copy.deepcopy(own), copy.deepcopy([model])[0].function):
+            self.assertEqual(lp.grad(copied)(1.0).item(), 7)
+        self.assertEqual(lp.grad(pickle.loads(pickle.dumps(lp.expand(own))))(1.0).item(), 2)
+
     def test_results_and_shared_arguments_that_have_no_gradient(self):
         rows, flags = np.float32([[1, -2], [3, 4]]), np.float32([1, 0])
         times = lambda v, m: v * lp.cast(m, "f32")
