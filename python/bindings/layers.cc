@@ -216,11 +216,13 @@ const std::vector<LayerRow>& layer_rows() {
                    {"out_features", &Linear::out, kRequired},
                    {"bias", &Linear::bias},
                    {"weight_init", &Linear::weight_init}}),
-      row<Embedding>("Embedding",
-                     "A row of a table for every id; an id outside of [0, count) gives zeros.",
-                     {{"count", &Embedding::count, kRequired},
-                      {"features", &Embedding::features, kRequired},
-                      {"weight_init", &Embedding::weight_init}}),
+      row<Embedding>(
+          "Embedding",
+          "A row of a table for every id; negative ids count from the end. An id outside is an "
+          "IndexError, and NaN in traced code.",
+          {{"count", &Embedding::count, kRequired},
+           {"features", &Embedding::features, kRequired},
+           {"weight_init", &Embedding::weight_init}}),
       row<Dropout>("Dropout", "Inverted dropout by a key; without one, at inference, the identity.",
                    {{"rate", &Dropout::rate}}),
       row<LayerNorm>("LayerNorm", "Over the last dimension (Ba et al. 2016).",

@@ -166,6 +166,8 @@ class _Layer:
 
     takes_key = False
     _name: ClassVar[str]
+    # The member that is the number of ids, where the layer takes ids.
+    _ids: ClassVar[str] = ""
     # Each of them is a dataclass.
     __dataclass_fields__: ClassVar[Dict[str, Any]]
 
@@ -204,6 +206,8 @@ class _Layer:
 
     def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
         """The layer's result. With a key, dropout is active."""
+        if self._ids:
+            _core.require_indices(type(self).__name__, x, getattr(self, self._ids))
         return _run(self._apply, params, (x,), key)
 
     def _apply(self, params: Any, inputs: Any, key: Any) -> Any:
@@ -224,6 +228,10 @@ class _BatchNorm(_Layer):
         """Uses the statistics of the batch. Returns the result and the next state."""
         y, next_state = _run(self._layer.training, params, state, x, None)
         return y, next_state
+
+
+class _Embedding(_Layer):
+    _ids = "count"
 
 
 class _MultiHeadAttention(_Layer):
@@ -255,8 +263,8 @@ class Linear(_Layer):
 
 
 @dataclass(frozen=True)
-class Embedding(_Layer):
-    """A row of a table for every id; an id outside of [0, count) gives zeros."""
+class Embedding(_Embedding):
+    """A row of a table for every id; negative ids count from the end. An id outside is an IndexError, and NaN in traced code."""
 
     count: int
     features: int
@@ -465,6 +473,8 @@ class CharLm(_Network):
         Widths of the hidden layers.
     """
 
+    _ids = "vocabulary"
+
     vocabulary: int
     context: int = 8
     embedding: int = 32
@@ -494,6 +504,8 @@ class Gpt(_Network):
 
     ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary).
     """
+
+    _ids = "vocabulary"
 
     vocabulary: int
     context: int = 64

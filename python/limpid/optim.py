@@ -14,6 +14,7 @@ The state is Params.
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from dataclasses import dataclass, fields
@@ -260,6 +261,22 @@ def clip_by_global_norm(gradients: Any, limit: float) -> Any:
     return _clip("norm", gradients, limit)
 
 
+def _check_arguments(loss: Callable[..., Any], params: Any, rate: Any, batch: Tuple[Any, ...]) -> None:
+    """Says that the rate was forgotten: else the batch is taken for it, and the loss misses an argument."""
+    called = "a step is called with (params, state, rate, *batch)"
+    if getattr(rate, "ndim", 0) or isinstance(rate, (Mapping, list, tuple)):
+        given = getattr(rate, "type", type(rate).__name__)
+        raise TypeError(f"step: rate: expected a number, got {given}; {called}")
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(params, *batch)
+    except TypeError as error:
+        raise TypeError(f"step: the loss: {error}; {called}") from None
+
+
 def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Callable[..., Tuple[Any, Any, Any]]:
     """A whole step of training, for `lp.compile` to make one plan of.
 
@@ -284,6 +301,7 @@ def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Calla
     differentiated = value_and_grad(loss)
 
     def stepped(params: Any, state: Any, rate: Any, *batch: Any) -> Tuple[Any, Any, Any]:
+        _check_arguments(loss, params, rate, batch)
         value, gradients = differentiated(params, *batch)
         scale = None
         if clip.value is not None:

@@ -210,6 +210,68 @@ class Transformations(Refusals):
             self.refused(lambda: lp.compile(lambda a: a[mask(a)])(x), TypeError)
         self.refused(lambda: lp.compile(lambda a: a[np.array([0, 1]), np.array([0, 1])])(x), TypeError)
 
+    def test_indices_count_from_either_end_everywhere(self):
+        """What indices known beforehand are refused for gives NaN where they are known only when the plan runs."""
+        x = floats(4, 3)
+        takes = (
+            lambda a, i: a[i], lambda a, i: lp.take(a, i), lambda a, i: lp.take(a.reshape(1, 4, 3), i, 1)[0], lambda a, i: lp.gather(a, i),
+            lambda a, i: lp.gather(lp.stack([a, a]), lp.stack([i, i]), 1)[1], lp.embedding,
+            lambda a, i: lp.nn.Embedding(4, 3)({"weight": a}, i), lambda a, i: lp.take_along_axis(a, lp.broadcast(i.reshape(-1, 1), (i.size, 3)), 0),
+        )
+        for take in takes:
+            for index in (np.int32([-1, 0, 3, -4]), np.int64([-2])):
+                for way in (take, lp.compile(take), lambda a, i: lp.compile(lambda b: take(b, i))(a)):
+                    self.assertTrue(way(lp.asarray(x), lp.asarray(index)).same_bits(x[index]))
+            for index in (np.int32([0, 4]), np.int64([1, -5])):
+                self.refused(lambda: take(lp.asarray(x), lp.asarray(index)), IndexError)
+                got = np.asarray(lp.compile(take)(x, index))
+                self.assertTrue((got[0] == x[index[0]]).all() and np.isnan(got[1]).all())
+        self.assertEqual(lp.compile(lp.take)(np.int32([1, 2]), np.int32([-1, 2])).tolist(), [2, 0])
+        rows = lp.compile(lp.grad(lambda a, i: lp.take(a, i).sum()))(x, np.int32([-1, 3, 0, 9]))
+        self.assertEqual(rows.tolist(), [[1] * 3, [0] * 3, [0] * 3, [2] * 3])
+
+    def test_indices_to_write_to(self):
+        x, i, y = lp.asarray([1.0, 2.0, 3.0]), np.int32([-1, 0]), np.float32([7, 8])
+        for write in (lp.scatter, lambda a, j, b: lp.scatter_along_axis(a, j, b, 0)):
+            self.assertEqual((write(x, i, y).tolist(), lp.compile(write)(x, i, y).tolist()), ([8, 2, 7], [8, 2, 7]))
+            self.refused(lambda: write(x, i - 3, y), IndexError)
+            self.assertEqual(lp.compile(write)(x, i + 3, y).tolist(), [1, 2, 7])
+        self.assertEqual(lp.scatter_add(i, y, 3).tolist(), [8, 0, 7])
+        self.refused(lambda: lp.scatter_add(i + 3, y, 3), IndexError)
+
+    def test_errors_name_the_function_that_was_called(self):
+        for call in (lambda: lp.embedding(lp.ones((2, 2)), lp.ones(2)), lambda: lp.mse_loss(lp.ones(2), lp.ones(3)), lambda: lp.take_along_axis(lp.ones(2), lp.ones(2))):
+            self.refused(call, lp.Error)
+
+    def test_ids_of_no_word(self):
+        for net in (lp.nn.Gpt(5, context=4, layers=1, width=8, heads=2), lp.nn.CharLm(5, context=4, embedding=2, hidden=[3])):
+            params = net.init()
+            for ids in (np.int32([0, 1, 5, 2]), np.int32([0, 1, -6, 2])):
+                self.refused(lambda: net(params, ids), IndexError)
+                self.assertTrue(np.isnan(lp.compile(net)(params, ids)).any())
+                self.assertTrue(np.isnan(lp.Model(net.function(), params)(ids)).any())
+            self.assertTrue(net(params, np.int32([0, 1, -1, 2])).same_bits(net(params, np.int32([0, 1, 4, 2]))))
+
+    def test_labels_of_no_class(self):
+        x, y = floats(4, 3), np.array([0, -100, 2, 1])
+        kept = [0, 2, 3]
+        losses = (lp.cross_entropy, lambda x, y: lp.nll_loss(lp.log_softmax(x), y), lambda x, y: lp.cross_entropy(x, y, label_smoothing=0.1))
+        for loss in losses:
+            for way in (loss, lp.compile(loss)):
+                self.assertAlmostEqual(way(x, y).item(), way(x[kept], y[kept]).item(), places=6)
+            gradient = np.asarray(lp.grad(loss)(x, y))
+            self.assertTrue((gradient[1] == 0).all() and (gradient[kept] != 0).all())
+            for wrong in ([0, 1, 3, 0], [0, 1, -1, 0]):
+                self.refused(lambda: loss(x, np.array(wrong)), ValueError)
+                self.assertTrue(np.isnan(lp.compile(loss)(x, np.array(wrong)).item()))
+                self.assertTrue(np.isnan(lp.grad(loss)(x, np.array(wrong))).any())
+        self.assertEqual(lp.softmax_cross_entropy(x, y)[1].item(), 0)
+        self.assertTrue(np.isnan(lp.compile(lp.softmax_cross_entropy)(x, y - 1)[1].item()))
+        self.refused(lambda: lp.cross_entropy(x, y, ignore_index=None), ValueError)
+        self.refused(lambda: lp.softmax_cross_entropy(x, y + 1), ValueError)
+        self.assertTrue(np.isfinite(lp.cross_entropy(x, lp.softmax(x)).item()))
+        self.refused(lambda: lp.cross_entropy(x, lp.softmax(x), ignore_index=0), ValueError)
+
     def test_slices_of_traced_code(self):
         x = floats(7, 5)
         ends = (None, -9, -3, 0, 2, 4, 6, 9)
@@ -1161,6 +1223,14 @@ class Networks(Refusals):
         self.refused(lambda: o.step(3, o.Adam()), TypeError)
         self.refused(lambda: o.step(lp.relu, "adam"), TypeError)
         self.refused(lambda: o.step(lp.relu, o.Adam(), 1.0), TypeError)
+
+    def test_a_forgotten_rate(self):
+        step = lp.optim.step(lambda p, x, y: ((p["w"] * x - y) ** 2).mean(), lp.optim.Sgd())
+        p, x = {"w": 1.0}, lp.ones(3)
+        for call in (step, lp.compile(step)):
+            self.refused(lambda: call(p, {}, x, x), TypeError)
+            self.refused(lambda: call(p, {}, 1.0, 2.0), TypeError)
+            self.refused(lambda: call(p, {}, [0.1], x, x), TypeError)
 
     def test_numbers_of_optimizers_have_names(self):
         for kind in (getattr(lp.optim, kind) for kind, _, _ in _core.optimizers().values()):
