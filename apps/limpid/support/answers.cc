@@ -36,10 +36,6 @@ std::span<const float> row_of(const Tensor& table, std::int64_t row) {
   return table.values<float>().subspan(static_cast<std::size_t>(row) * width, width);
 }
 
-std::int64_t prediction_of(std::span<const float> logits) {
-  return static_cast<std::int64_t>(train::prediction_of(logits));
-}
-
 // The target of the last token of a window.
 std::int32_t label_of(const Dataset& data, std::int64_t row) {
   const Tensor targets = data.targets_of(row, 1);
@@ -74,12 +70,20 @@ std::string class_text(const Dataset& data, std::int64_t number) {
   return data.task == Task::kNextToken ? in_quotes(*name) : *name;
 }
 
+// "none" where a logit is NaN.
+std::string prediction_text(const Dataset& data, std::span<const float> logits) {
+  const auto best = train::prediction_of(logits);
+  return best ? class_text(data, static_cast<std::int64_t>(*best)) : "none";
+}
+
 std::string output_name(const Dataset& data, std::int64_t column) {
   const auto at = static_cast<std::size_t>(column);
   return at < data.target_names.size() ? data.target_names[at] : fmt::format("output {}", column);
 }
 
-std::string probability_text(float p) { return fmt::format("{:.6f}", p); }
+std::string probability_text(float p) {
+  return fmt::format("{:.6f}", unsigned_nan(static_cast<double>(p)));
+}
 
 Json numbers_json(std::span<const float> numbers) {
   Json list = Json::array();
@@ -148,10 +152,10 @@ Table classes_table(const Examples& examples, const Tensor& logits, const Tensor
   Table table{{{"example", Align::kRight}, {"prediction"}, {"probability", Align::kRight}}, {}};
   if (has_targets(data)) table.columns.push_back({"label"});
   for (std::int64_t i = 0; i < data.size(); ++i) {
-    const std::int64_t best = prediction_of(row_of(logits, i));
-    table.rows.push_back(
-        {std::to_string(examples.first + i), class_text(data, best),
-         probability_text(row_of(probabilities, i)[static_cast<std::size_t>(best)])});
+    const auto best = train::prediction_of(row_of(logits, i));
+    table.rows.push_back({std::to_string(examples.first + i),
+                          prediction_text(data, row_of(logits, i)),
+                          probability_text(row_of(probabilities, i)[best.value_or(0)])});
     if (has_targets(data)) table.rows.back().push_back(class_text(data, label_of(data, i)));
   }
   return table;
@@ -202,9 +206,13 @@ Json answers_json(const Examples& examples, const Tensor& all_outputs) {
   for (std::int64_t i = 0; i < data.size(); ++i) {
     Json answer{{"example", examples.first + i}};
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
-    if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
-    if (const auto name = known_name(data, prediction_of(row_of(outputs, i))); classes && name)
-      answer["class"] = *name;
+    if (classes) {
+      const auto best = train::prediction_of(row_of(outputs, i));
+      answer["prediction"] = best ? Json(*best) : Json();
+      if (const auto name =
+              best ? known_name(data, static_cast<std::int64_t>(*best)) : std::nullopt)
+        answer["class"] = *name;
+    }
     answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
     if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));
     if (!classes && has_targets(data)) answer["targets"] = numbers_json(row_of(data.targets, i));
@@ -230,7 +238,7 @@ void print_answers(const Examples& examples, const Tensor& all_outputs) {
     const std::string target = target_text(data, i);
     print(fmt::format("example {}: {}{}prediction {}\n", examples.first + i, target,
                       target.empty() ? "" : ", ",
-                      printable(class_text(data, prediction_of(row_of(outputs, i))))));
+                      printable(prediction_text(data, row_of(outputs, i)))));
     print(class_table(data, row_of(outputs, i), row_of(shown, i)));
   }
 }
