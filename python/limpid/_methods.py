@@ -57,9 +57,11 @@ def _rows(x: Any, rows: Any) -> Any:
         raise TypeError("a mask chooses a number of elements that is not known while code is traced; lp.select(mask, x, y) keeps the shape")
     if not x.ndim:
         raise IndexError(f"too many indices: {x.type} has 0 dimensions, 1 was given")
-    # NumPy's indices are of any integer dtype.
-    numbers = rows if isinstance(rows, Value) else np.asarray(rows)
-    return _core.take(x, _core.cast(numbers, "i64") if numbers.dtype.kind in "iu" and numbers.dtype.itemsize < 4 else rows)
+    if not isinstance(rows, Value):
+        numbers = np.asarray(rows)
+        if numbers.dtype.kind in "iu" and numbers.dtype.itemsize < 4:  # NumPy's indices are of any integer dtype
+            rows = numbers.astype(np.int64)
+    return _core.take(x, rows)
 
 
 def _index(x: Any, index: Any) -> Any:
