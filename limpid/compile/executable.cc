@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "limpid/compile/packings.h"
@@ -135,6 +137,13 @@ void Workspace::use(std::byte* memory) noexcept {
 
 void Workspace::place(std::span<const void* const> inputs,
                       std::span<void* const> outputs) noexcept {
+  // There is no other way out: run() does not throw, and would read beyond the pointers.
+  if (inputs.size() != input_slots_.size() || outputs.size() != output_slots_.size()) {
+    std::fprintf(stderr,
+                 "limpid: Workspace::run: expected %zu inputs and %zu outputs, got %zu and %zu\n",
+                 input_slots_.size(), output_slots_.size(), inputs.size(), outputs.size());
+    std::abort();
+  }
   if (shared_->memory_.get() != memory_) use(shared_->memory_.get());
   for (std::size_t i = 0; i < input_slots_.size(); ++i)
     slots_[input_slots_[i]] = const_cast<void*>(inputs[i]);

@@ -48,8 +48,9 @@ constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 
 // The row, counted over all batches, that index i refers to.
 std::size_t row_of(const RowNumbers& n, const void* numbers, std::size_t i) {
-  const std::int64_t number = n.wide ? static_cast<const std::int64_t*>(numbers)[i]
-                                     : static_cast<const std::int32_t*>(numbers)[i];
+  std::int64_t number = n.wide ? static_cast<const std::int64_t*>(numbers)[i]
+                               : static_cast<const std::int32_t*>(numbers)[i];
+  if (n.either_end && number < 0) number += static_cast<std::int64_t>(n.rows);
   // As an unsigned number, a negative index is too large as well.
   const bool known = static_cast<std::uint64_t>(number) < n.rows;
   return known ? i / n.numbers * n.rows + static_cast<std::size_t>(number) : kNoRow;
@@ -253,13 +254,16 @@ void fill(const Walk& walk, std::uint64_t pattern, std::size_t element, std::byt
 }
 
 void gather(const RowNumbers& n, const void* numbers, std::size_t row, const std::byte* table,
-            std::byte* out, kernels::Range range) {
+            std::uint64_t none, std::byte* out, kernels::Range range) {
+  if (row == 0) return;
   for (std::size_t i = range.begin; i < range.end; ++i) {
     const std::size_t from = row_of(n, numbers, i);
-    if (from == kNoRow)
-      std::memset(out + i * row, 0, row);
-    else
+    if (from != kNoRow) {
       std::memcpy(out + i * row, table + from * row, row);
+      continue;
+    }
+    for (std::size_t at = 0; at < row; at += sizeof(none))
+      std::memcpy(out + i * row + at, &none, std::min(sizeof(none), row - at));
   }
 }
 

@@ -47,12 +47,13 @@ void fill(const Walk& walk, std::uint64_t pattern, std::size_t element, std::byt
 struct RowNumbers {
   std::size_t batches, numbers, rows;  // indices and table rows of each batch
   bool wide;                           // indices are i64; else i32
+  bool either_end = false;             // negative indices count from the end
 };
 
-// out[i] = the row (of `row` bytes) with index numbers[i], or zeros if out of range; for the i in
-// `range`, counted over all batches.
+// out[i] = the row (of `row` bytes) with index numbers[i], or the bytes of `none` again and again
+// if out of range; for the i in `range`, counted over all batches.
 void gather(const RowNumbers& n, const void* numbers, std::size_t row, const std::byte* table,
-            std::byte* out, kernels::Range range);
+            std::uint64_t none, std::byte* out, kernels::Range range);
 
 // Starts from zeros and adds row i of `updates` to row numbers[i], in the order of i. Rows have
 // `width` columns; works on those in `columns`.

@@ -19,11 +19,12 @@ RowNumbers row_numbers(const Type& numbers, const Shape& table, std::size_t batc
           static_cast<std::size_t>(r.rows), numbers.dtype == Dtype::kI64};
 }
 
-// gather of `table`, rows of `width` bytes.
+// gather or take of `table`, rows of `width` bytes.
 struct GatherStep final : Root {
   SlotId table = -1, numbers = -1, out = -1;
   RowNumbers rows{};
   std::size_t width = 0;
+  std::uint64_t none = 0;  // the bytes of an index out of range
 
   Slots slots() const override { return {{table, numbers}, {out}}; }
   std::string text(const Names& s) const override {
@@ -31,7 +32,7 @@ struct GatherStep final : Root {
                        s(numbers));
   }
   void run(const Step&, const Worker& worker, Piece piece) const override {
-    gather(rows, worker.at<const void>(numbers), width, worker.at<const std::byte>(table),
+    gather(rows, worker.at<const void>(numbers), width, worker.at<const std::byte>(table), none,
            worker.at<std::byte>(out),
            part(rows.batches * rows.numbers, 1, piece.index, piece.count));
   }
@@ -81,6 +82,22 @@ struct UpdateRowsStep final : Root {
   }
 };
 
+// Eight bytes of what take gives for an index out of range: NaN, or 0 where there is none.
+std::uint64_t nans_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kF64:
+      return 0x7ff8'0000'0000'0000;
+    case Dtype::kF32:
+      return 0x7fc0'0000'7fc0'0000;
+    case Dtype::kBf16:
+      return 0x7fc0'7fc0'7fc0'7fc0;
+    case Dtype::kF16:
+      return 0x7e00'7e00'7e00'7e00;
+    default:
+      return 0;
+  }
+}
+
 void add_gather(Lowering& l, const Node& node, const Call& call) {
   const std::size_t batch = batch_of(call);
   const Shape& table = call.inputs[0].shape;
@@ -89,6 +106,8 @@ void add_gather(Lowering& l, const Node& node, const Call& call) {
   root.numbers = l.memory(node.inputs[1]);
   root.rows = row_numbers(call.inputs[1], table, batch);
   root.width = rows_of(call.inputs[1].shape, table, batch).width * size_of(call.inputs[0].dtype);
+  root.rows.either_end = node.op == &op::take;
+  if (node.op == &op::take) root.none = nans_of(call.inputs[0].dtype);
   l.add_step_of(node, root,
                 kNanosecondsPerMovedByte * static_cast<double>(call.outputs[0].bytes()));
 }
@@ -115,7 +134,7 @@ void add_update_rows(Lowering& l, const Node& node, const Call& call) {
   l.add_step_of(node, root, 0);
 }
 
-constexpr const Op* kGather[] = {&op::gather};
+constexpr const Op* kGather[] = {&op::gather, &op::take};
 constexpr const Op* kScatterAdd[] = {&op::scatter_add};
 bool serves_f32_updates(const Call& call) { return call.inputs[1].dtype == Dtype::kF32; }
 constexpr const Op* kUpdateRows[] = {&op::update_rows};

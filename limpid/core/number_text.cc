@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "limpid/core/float_mode.h"
 #include "limpid/core/half.h"
@@ -43,7 +44,11 @@ std::string counted(std::int64_t count, std::string_view noun) {
 
 std::string short_number(double number) {
   const DefaultFloatMode mode;
-  return std::isnan(number) ? "nan" : fmt::format("{:.6g}", number);
+  return fmt::format("{:.6g}", unsigned_nan(number));
+}
+
+double unsigned_nan(double number) {
+  return std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
 }
 
 std::string exact_number(double number, Dtype dtype) {

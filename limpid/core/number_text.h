@@ -15,6 +15,8 @@ std::string grouped(std::int64_t number);
 std::string counted(std::int64_t count, std::string_view noun);
 // At most six significant digits: "1.94", "-0.000123457", "nan".
 std::string short_number(double number);
+// The number, a NaN without its sign: fmt would print it, and what has it differs between machines.
+double unsigned_nan(double number);
 // The fewest digits that read back as the same number of that dtype (f32 or f64).
 std::string exact_number(double number, Dtype dtype);
 // The f64 that prints with the same digits as a finite f32. Written as JSON it is short, and reads

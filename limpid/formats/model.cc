@@ -214,15 +214,9 @@ void check_size(const Model& model) {
                 fmt::format("the values of one example take more than {} bytes", kMaxExampleBytes));
 }
 
-// Throws kUnsupported if parse_function() would not read the text. An op that a program defines has
-// no text that can be parsed.
+// Throws kUnsupported if parse_function() would not read the text.
 std::string readable_text(const Function& function) {
-  for (const Node& node : function.nodes())
-    if (find_op(node.op->name) != node.op)
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("model '{}': {} is an op defined by a program, which cannot be "
-                              "saved; save expand(function), which replaces it by its body",
-                              function.name(), node.op->name));
+  require_known_ops(function);
   std::string text = to_text(function);
   try {
     parse_function(text);

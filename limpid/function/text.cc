@@ -473,4 +473,14 @@ Function parse_function(std::string_view text) {
   return Parser(text).function();
 }
 
+void require_known_ops(const Function& function) {
+  for (const Node& node : function.nodes())
+    if (find_op(node.op->name) != node.op)
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("function '{}': {} is an op of this program alone, so it cannot be "
+                              "saved; expand(function) can, which has its results, but takes the "
+                              "gradient of its body",
+                              function.name(), node.op->name));
+}
+
 }  // namespace limpid

@@ -33,6 +33,10 @@ std::string to_text(const Tensor& tensor, const TextOptions& options = {});
 // text, line 3: ...".
 Function parse_function(std::string_view text);
 
+// Throws kUnsupported for a Function whose text does not parse: one with an op that a program
+// defines (with_gradient), which no other process has.
+void require_known_ops(const Function& function);
+
 // Parts of the text form, for messages.
 std::string node_text(const Function& function, const Node& node, const TextOptions& options = {});
 std::string types_text(std::span<const Type> types);

@@ -179,8 +179,8 @@ std::string to_text(const std::vector<GradcheckRow>& rows) {
               {}};
   for (const GradcheckRow& r : rows)
     table.rows.push_back({r.name, tuple_text(r.type.shape), grouped(r.checked),
-                          fmt::format("{:.1e}", r.absolute_error),
-                          fmt::format("{:.1e}", r.relative_error),
+                          fmt::format("{:.1e}", unsigned_nan(r.absolute_error)),
+                          fmt::format("{:.1e}", unsigned_nan(r.relative_error)),
                           fmt::format("[{}]", fmt::join(r.index, ", ")), short_number(r.gradient),
                           short_number(r.difference), r.agrees ? "" : "DIFFERS"});
   return to_text(table);

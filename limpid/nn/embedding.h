@@ -15,7 +15,8 @@ struct Embedding {
 
   // "weight" (count, features).
   Params init(Key key) const;
-  // ids i32 or i64 (...) to (..., features). An id outside of [0, count) gives zeros.
+  // ids i32 or i64 (...) to (..., features). Negative ids count from the end; one outside of
+  // [-count, count) gives NaN.
   Value operator()(const Args& params, Value ids) const;
 };
 

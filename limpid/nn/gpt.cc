@@ -328,7 +328,8 @@ Function Gpt::cached_function(const Chunk& chunk) const {
     Value x = apply_part(tokens_of(*this), kTokens, args, tokens);
     if (positions == GptPositions::kLearned) {
       const Builder::Scope scope(x.builder(), kPositionTable);
-      x = x + embedding(args.at(Params::join(kPositionTable, "weight")), places);
+      // A chunk may end beyond the context, where nothing is read.
+      x = x + gather(args.at(Params::join(kPositionTable, "weight")), places);
     } else {
       const RotaryAngles angles =
           rotary_angles(reshape(places, {ids.elements()}), frequencies_of(*this));

@@ -10,6 +10,7 @@
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/indexing.h"
+#include "limpid/ops/rows.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid {
@@ -36,8 +37,8 @@ Value counting(const Value& like, const Shape& shape, std::size_t axis) {
   return broadcast(reshape(numbers, line), shape);
 }
 
-// The positions in x of the elements that take_along_axis() selects.
-Value places_along_axis(Value indices, const Shape& x, std::size_t axis) {
+// The positions in x of the elements that indices name; `outside` for an index out of range.
+Value places_along_axis(Value indices, const Shape& x, std::size_t axis, std::int64_t outside) {
   const Shape shape = indices.shape();
   bool fits = shape.rank() == x.rank();
   for (std::size_t d = 0; fits && d < x.rank(); ++d) fits = d == axis || shape[d] <= x[d];
@@ -51,7 +52,8 @@ Value places_along_axis(Value indices, const Shape& x, std::size_t axis) {
   for (std::size_t d = 0; d < x.rank(); ++d)
     places =
         places * static_cast<double>(x[d]) + (d == axis ? numbers : counting(numbers, shape, d));
-  return select(is_within(numbers, x[axis]), places, number_like(places, -1));
+  return select(is_within(numbers, x[axis]), places,
+                number_like(places, static_cast<double>(outside)));
 }
 
 // Which element of x is at each position of the padded axis.
@@ -78,13 +80,15 @@ List exchanged_with_last(std::size_t rank, std::size_t axis) {
 
 Value take_along_axis(Value x, Value indices, std::int64_t axis) {
   const std::size_t a = normalize_axis(axis, x.rank(), "take_along_axis");
-  return gather(reshape(x, {x.shape().elements()}), places_along_axis(indices, x.shape(), a));
+  const std::int64_t count = x.shape().elements();
+  return take_rows(reshape(x, {count}),
+                   places_along_axis(from_either_end(indices, x.shape()[a]), x.shape(), a, count));
 }
 
 Value scatter_along_axis(Value x, Value indices, Value updates, std::int64_t axis,
                          ScatterMode mode) {
   const std::size_t a = normalize_axis(axis, x.rank(), "scatter_along_axis");
-  const Value places = places_along_axis(indices, x.shape(), a);
+  const Value places = places_along_axis(indices, x.shape(), a, -1);
   return reshape(scatter(reshape(x, {x.shape().elements()}), places, updates, mode), x.shape());
 }
 
@@ -112,7 +116,7 @@ Value flat_index(Value indices, const Shape& shape) {
 Value flip(Value x, std::int64_t axis) {
   const std::int64_t size = x.shape()[normalize_axis(axis, x.rank(), "flip")];
   const Value places = static_cast<double>(size - 1) - iota(x.builder(), size);
-  return take(x, places, axis);
+  return gather_along(x, places, axis);
 }
 
 Value pad(Value x, const List& low, const List& high, PadMode mode) {
@@ -127,8 +131,8 @@ Value pad(Value x, const List& low, const List& high, PadMode mode) {
         __builtin_add_overflow(whole, size, &whole))
       throw Error(ErrorCode::kShape, fmt::format("pad: {} before and {} after dimension {} of {}",
                                                  low[d], high[d], d, to_string(x.type())));
-    x = take(x, constant(x.builder(), padded_places(size, low[d], high[d], mode)),
-             static_cast<std::int64_t>(d));
+    x = gather_along(x, constant(x.builder(), padded_places(size, low[d], high[d], mode)),
+                     static_cast<std::int64_t>(d));
   }
   return x;
 }

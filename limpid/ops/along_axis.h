@@ -12,7 +12,8 @@ namespace limpid {
 
 // For axis 1 of three, element (i, j, k) is x(i, indices(i, j, k), k); likewise for other axes. The
 // result has the shape of `indices`. `indices`, i32 or i64, has the rank of x and may be smaller
-// than x in the other dimensions. An index out of range gives 0. Throws kShape, kDtype.
+// than x in the other dimensions. Negative indices count from the end; one out of range gives NaN,
+// or 0 where x is no floating-point number. Throws kShape, kDtype.
 Value take_along_axis(Value x, Value indices, std::int64_t axis);
 
 // For axis 1 of three, x with updates(i, j, k) written to element (i, indices(i, j, k), k);

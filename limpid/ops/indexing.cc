@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
 #include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/reduce.h"
@@ -294,7 +297,7 @@ std::vector<Example> concatenate_examples() {
           {{{Dtype::kF32, {4}}}, first}};
 }
 
-// ---- gather and scatter_add
+// ---- gather
 
 std::vector<Type> gather_types(const Call& call) {
   require_index(call, 1);
@@ -345,6 +348,50 @@ std::vector<Example> gather_examples() {
       {{{Dtype::kBool, {4}}, {Dtype::kI32, {3}}}, batch_attribute(0), -2, 2, 4},
   };
 }
+
+// ---- take
+
+Values take_body(std::span<const Value> in, const Attributes& attributes) {
+  const std::int64_t batch = attributes.integer("batch");
+  const std::int64_t rows = in[0].shape()[static_cast<std::size_t>(batch)];
+  const Value numbers = from_either_end(in[1], rows);
+  const Value y = gather(in[0], numbers, batch);
+  if (!is_floating(y.dtype())) return {y};
+  const Value is_row = logical_and(numbers >= number_like(numbers, 0),
+                                   numbers < number_like(numbers, static_cast<double>(rows)));
+  Shape column = is_row.shape();
+  while (column.rank() < y.rank()) column = column.insert(column.rank(), 1);
+  const Value nan = constant(y.builder(), std::numeric_limits<double>::quiet_NaN(), Dtype::kF32);
+  return {select(broadcast(reshape(is_row, column), y.shape()), y,
+                 broadcast(cast(nan, y.dtype()), y.shape()))};
+}
+
+Values take_gradient(const GradientCall& c) {
+  const std::int64_t batch = c.attributes.integer("batch");
+  const std::int64_t rows = c.inputs[0].shape()[static_cast<std::size_t>(batch)];
+  const Value numbers = from_either_end(c.inputs[1], rows);
+  const auto of_rows = [&](Value g) { return scatter_add(numbers, g, rows, batch); };
+  return {added_up(c.cotangents[0], of_rows), Value()};
+}
+
+Values take_batching(const BatchingCall& c) {
+  const std::int64_t batch = c.attributes.integer("batch");
+  if (batch == 0 && !c.batched[0]) return {take_rows(c.inputs[0], c.inputs[1], 0)};
+  return {take_rows(batched_input(c, 0), batched_input(c, 1), batch + 1)};
+}
+
+// Indices are drawn from 0 on, so the last of each are outside.
+std::vector<Example> take_examples() {
+  return {
+      {{{Dtype::kF32, {5, 3}}, {Dtype::kI32, {7}}}, batch_attribute(0), -2, 2, 6},
+      {{{Dtype::kF64, {4, 3}}, {Dtype::kI64, {2, 3}}}, batch_attribute(0), -2, 2, 4},
+      {{{Dtype::kF64, {6}}, {Dtype::kI32, {}}}, batch_attribute(0), -2, 2, 6},
+      {{{Dtype::kF64, {3, 4, 2}}, {Dtype::kI32, {3, 5}}}, batch_attribute(1), -2, 2, 4},
+      {{{Dtype::kI32, {4}}, {Dtype::kI32, {9}}}, batch_attribute(0), -2, 2, 9},
+  };
+}
+
+// ---- scatter_add
 
 std::vector<Type> scatter_add_types(const Call& call) {
   require_index(call, 0);
@@ -561,6 +608,24 @@ constinit const Op gather =
               .accuracy = kExact,
               .examples = gather_examples});
 
+constinit const Op take = complete(
+    {.name = "take",
+     .formula = "rows of x by index, negative ones from the end; NaN (of integers 0) for an "
+                "index out of range",
+     .shapes = "x[`batch`, n, ...], indices[`batch`, i...] -> "
+               "[`batch`, i..., ...]",
+     .min_inputs = 2,
+     .max_inputs = 2,
+     .attributes = kBatchAttribute,
+     .types = gather_types,
+     .body = take_body,
+     .gradient = gradient(take_gradient),
+     .batching = batching(take_batching),
+     .example_axis = gather_axis,
+     .flops = no_flops,
+     .onnx = {"Gather", 13},
+     .examples = take_examples});
+
 constinit const Op scatter_add =
     complete({.name = "scatter_add",
               .formula = "zeros, with row i added at indices[i]",
@@ -582,8 +647,8 @@ constinit const Op scatter_add =
 
 }  // namespace op
 
-constexpr const Op* kIndexingOps[] = {&op::slice, &op::pad, &op::concatenate, &op::gather,
-                                      &op::scatter_add};
+constexpr const Op* kIndexingOps[] = {&op::slice,  &op::pad,  &op::concatenate,
+                                      &op::gather, &op::take, &op::scatter_add};
 constexpr OpList indexing_ops = kIndexingOps;
 
 Value slice(Value x, List starts, List limits, List strides) {
@@ -657,15 +722,18 @@ Value gather(Value x, Value indices, std::int64_t batch) {
   return call1(op::gather, {x, indices}, batch_attribute(batch));
 }
 
-Value take(Value x, Value indices, std::int64_t axis) {
-  const std::size_t a = normalize_axis(axis, x.rank(), "take");
-  if (a == 0) return gather(x, indices);
+namespace {
+
+// An op on rows along any axis.
+Value rows_along(const Op& op, const Value& x, const Value& indices, std::int64_t axis) {
+  const std::size_t a = normalize_axis(axis, x.rank(), op.name);
+  if (a == 0) return call1(op, {x, indices}, batch_attribute(0));
   // The axis is moved to the front; afterwards the dimensions of the indices are moved to its
   // place.
   List to_front{static_cast<std::int64_t>(a)};
   for (std::size_t d = 0; d < x.rank(); ++d)
     if (d != a) to_front.push_back(static_cast<std::int64_t>(d));
-  const Value rows = gather(transpose(x, to_front), indices);
+  const Value rows = call1(op, {transpose(x, to_front), indices}, batch_attribute(0));
   const auto numbers = static_cast<std::int64_t>(indices.rank());
   List back;
   for (std::size_t d = 0; d < a; ++d) back.push_back(numbers + static_cast<std::int64_t>(d));
@@ -673,6 +741,20 @@ Value take(Value x, Value indices, std::int64_t axis) {
   for (std::size_t d = a + 1; d < x.rank(); ++d)
     back.push_back(numbers + static_cast<std::int64_t>(d) - 1);
   return transpose(rows, back);
+}
+
+}  // namespace
+
+Value gather_along(Value x, Value indices, std::int64_t axis) {
+  return rows_along(op::gather, x, indices, axis);
+}
+
+Value take_rows(Value x, Value indices, std::int64_t batch) {
+  return call1(op::take, {x, indices}, batch_attribute(batch));
+}
+
+Value take(Value x, Value indices, std::int64_t axis) {
+  return rows_along(op::take, x, indices, axis);
 }
 
 Value scatter_add(Value indices, Value updates, std::int64_t size, std::int64_t batch) {

@@ -1,4 +1,4 @@
-// Parts of tensors: slice, pad, concatenate, and rows by index: gather and its adjoint,
+// Parts of tensors: slice, pad, concatenate, and rows by index: take; gather and its adjoint,
 // scatter_add.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace limpid {
 
 namespace op {
-extern const Op slice, pad, concatenate, gather, scatter_add;
+extern const Op slice, pad, concatenate, gather, take, scatter_add;
 }  // namespace op
 
 // In every dimension d, the elements starts[d], starts[d] + strides[d], ... below limits[d]. Throws
@@ -44,10 +44,16 @@ Value concatenate(const std::vector<Value>& parts, std::int64_t axis);
 // [0, N) gives a row of zeros, as multiplication by a one-hot matrix would. With `batch` > 0, x and
 // indices share that many leading batch dimensions. Throws kShape, kDtype.
 Value gather(Value x, Value indices, std::int64_t batch = 0);
-// Elements along any axis by index: the dimensions of `indices` replace dimension `axis` of x.
+// The same along any axis: the dimensions of `indices` replace dimension `axis` of x.
+Value gather_along(Value x, Value indices, std::int64_t axis);
+
+// As gather, but for indices that are data: negative ones count from the end, and one outside of
+// [-N, N) gives a row of NaN, or of 0 where x is no floating-point number. As JAX's take.
+Value take_rows(Value x, Value indices, std::int64_t batch = 0);
+// The same along any axis.
 Value take(Value x, Value indices, std::int64_t axis);
 // Rows of a table (V, d) for ids (...): (..., d), as PyTorch's Embedding.
-inline Value embedding(Value table, Value ids) { return gather(table, ids); }
+inline Value embedding(Value table, Value ids) { return take_rows(table, ids); }
 
 // The adjoint of gather: starts from `size` rows of zeros and adds row i of `updates` to row
 // indices[i], in the order of i. Indices outside of [0, size) are ignored. Throws kShape, kDtype.

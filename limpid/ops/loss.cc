@@ -407,27 +407,32 @@ void check_class_weights(std::string_view what, const Value& weights, const Valu
                             to_string(weights.type())));
 }
 
-// The loss of each label times the weight of its class (1 without class weights), 0 if the label is
-// ignored; and the sum of the weights of labels that are not ignored.
+// The weight of each label: that of its class (1 without class weights), 0 if the label is ignored,
+// NaN if it is no class.
 class LabelWeights {
  public:
   LabelWeights(const Value& labels, std::int64_t classes, const Value& class_weights,
-               std::optional<std::int64_t> ignore_index, Dtype dtype)
-      : count_(static_cast<double>(labels.shape().elements())) {
-    if (ignore_index) {
-      const Value ignored =
-          broadcast(constant(labels.builder(), static_cast<double>(*ignore_index), Dtype::kI32),
-                    labels.shape());
-      ignored_ = labels == ignored;
-    }
-    if (!class_weights && !ignored_) return;
+               std::optional<std::int64_t> ignore_index, Dtype dtype) {
+    const auto every = [&](double number) {
+      return broadcast(constant(labels.builder(), number, dtype), labels.shape());
+    };
+    const Value is_class = logical_and(labels >= number_like(labels, 0),
+                                       labels < number_like(labels, static_cast<double>(classes)));
+    const Value nan = every(std::numeric_limits<double>::quiet_NaN());
+    known_ = select(is_class, every(1), nan);
+    each_ = known_;
     if (class_weights) {
       const Value mine = one_hot(labels, classes);
-      each_ = sum(select(mine, class_weights, number_like(class_weights, 0)), -1);
-    } else {
-      each_ = broadcast(constant(labels.builder(), 1.0, dtype), labels.shape());
+      each_ = select(is_class, sum(select(mine, class_weights, number_like(class_weights, 0)), -1),
+                     nan);
     }
-    if (ignored_) each_ = select(ignored_, number_like(each_, 0), each_);
+    if (ignore_index) {
+      ignored_ = labels == broadcast(constant(labels.builder(), static_cast<double>(*ignore_index),
+                                              Dtype::kI32),
+                                     labels.shape());
+      known_ = select(ignored_, every(1), known_);
+      each_ = select(ignored_, every(0), each_);
+    }
     if (class_weights) ignored_ = each_ == number_like(each_, 0);
   }
 
@@ -441,16 +446,18 @@ class LabelWeights {
   Value without_ignored(const Value& losses) const {
     return ignored_ ? select(ignored_, number_like(losses, 0), losses) : losses;
   }
-  Value weighted(const Value& losses) const { return each_ ? losses * each_ : losses; }
+  Value weighted(const Value& losses) const { return losses * each_; }
+  // NaN for a label that is neither a class nor ignored.
+  Value checked(const Value& losses) const { return losses * known_; }
 
   Value reduce(const Value& losses, Reduction reduction) const {
     if (reduction != Reduction::kMean) return reduced(losses, reduction);
-    return each_ ? sum(losses) / sum(each_) : sum(losses) / count_;
+    return sum(losses) / sum(each_);
   }
 
  private:
-  double count_;
   Value ignored_;
+  Value known_;  // 1, or NaN
   Value each_;
 };
 
@@ -461,7 +468,7 @@ Value soft_loss(const Value& logits, const Value& target, const CrossEntropyOpti
                 fmt::format("cross_entropy: labels are {}; expected integers, or probabilities of "
                             "the type of the logits, {}",
                             to_string(target.type()), to_string(logits.type())));
-  if (o.ignore_index)
+  if (o.ignore_index.value_or(-1) >= 0)
     throw Error(ErrorCode::kInvalidArgument,
                 "cross_entropy: ignoring a label needs labels, got probabilities");
   const double classes = static_cast<double>(logits.shape().back());
@@ -503,20 +510,22 @@ Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& o) {
         fmt::format("cross_entropy: label smoothing {} is outside of [0, 1]", o.label_smoothing));
   if (is_floating(target.dtype())) return soft_loss(logits, target, o);
   target = labels_as_i32(target);
-  if (o.label_smoothing == 0 && !o.class_weights && !o.ignore_index)
-    return reduced(softmax_cross_entropy(logits, target), o.reduction);
   if (logits.rank() == 0) call1(op::softmax_cross_entropy, {logits, target});  // says what is wrong
   check_class_weights("cross_entropy", o.class_weights, logits);
-  const LabelWeights weights(target, logits.shape().back(), o.class_weights, o.ignore_index,
-                             logits.dtype());
+  const std::int64_t classes = logits.shape().back();
+  const LabelWeights weights(target, classes, o.class_weights, o.ignore_index, logits.dtype());
+  // The op leaves out the rows of labels that are no class.
+  const std::int64_t ignored = o.ignore_index.value_or(-1);
+  if (o.label_smoothing == 0 && !o.class_weights && (ignored < 0 || ignored >= classes))
+    return weights.reduce(weights.weighted(softmax_cross_entropy(logits, target)), o.reduction);
   logits = weights.with_rows_left(logits);
   if (o.label_smoothing == 0)
     return weights.reduce(
         weights.weighted(weights.without_ignored(softmax_cross_entropy(logits, target))),
         o.reduction);
   const Value q = smoothed_target(logits, target, o);
-  return weights.reduce(weights.without_ignored(call1(op::soft_cross_entropy, {logits, q})),
-                        o.reduction);
+  const Value losses = call1(op::soft_cross_entropy, {logits, q});
+  return weights.reduce(weights.checked(weights.without_ignored(losses)), o.reduction);
 }
 
 Value nll_loss(Value log_probabilities, Value labels, const NllOptions& o) {

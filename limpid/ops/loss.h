@@ -24,22 +24,23 @@ enum class Reduction : std::uint8_t { kMean, kSum, kNone };
 // Options of cross_entropy.
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::kMean;
-  double label_smoothing = 0;                     // in [0, 1]
-  std::optional<std::int64_t> ignore_index = {};  // examples with this label are ignored
-  Value class_weights = {};                       // (classes)
+  double label_smoothing = 0;                       // in [0, 1]
+  std::optional<std::int64_t> ignore_index = -100;  // examples with this label are ignored
+  Value class_weights = {};                         // (classes)
 };
 
 // Cross-entropy of softmax(logits), logits (..., classes), with targets that are integer labels
 // (...), or probabilities (..., classes). As PyTorch's cross_entropy: with label smoothing s the
 // target is (1 - s) target + s / classes. For labels, kMean divides by the sum of the weights of
-// the examples that count; for probabilities, by the number of examples. Throws kInvalidArgument if
-// label_smoothing is outside of [0, 1], or if ignore_index is set with probabilities.
+// the examples that count; for probabilities, by the number of examples. A label that is neither a
+// class nor ignored gives NaN, and so does its gradient. Throws kInvalidArgument if label_smoothing
+// is outside of [0, 1], or if an ignore_index of 0 or more comes with probabilities.
 Value cross_entropy(Value logits, Value target, const CrossEntropyOptions& options = {});
 
 // Options of nll_loss.
 struct NllOptions {
   Reduction reduction = Reduction::kMean;
-  std::optional<std::int64_t> ignore_index = {};
+  std::optional<std::int64_t> ignore_index = -100;
   Value class_weights = {};  // (classes)
 };
 

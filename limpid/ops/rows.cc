@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/ops/arithmetic.h"
+#include "limpid/ops/constant.h"
 #include "limpid/ops/detail/families.h"
 
 namespace limpid {
@@ -27,6 +29,11 @@ std::size_t batch_of(const Call& call) {
                 fmt::format("{}: inputs {} and {} do not share {} leading dimensions", where(call),
                             to_string(call.inputs[0]), to_string(call.inputs[1]), batch));
   return common;
+}
+
+Value from_either_end(const Value& indices, std::int64_t size) {
+  const Value zero = number_like(indices, 0);
+  return select(indices < zero, indices + number_like(indices, static_cast<double>(size)), indices);
 }
 
 Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "limpid/function/op.h"
+#include "limpid/function/value.h"
 
 namespace limpid {
 
@@ -19,6 +20,9 @@ inline Attributes batch_attribute(std::int64_t batch) { return {{"batch", batch}
 
 // The concatenated dimensions of all parts. Throws kShape if there are too many.
 Shape joined(const Call& call, std::initializer_list<std::span<const std::int64_t>> parts);
+
+// Indices of which the negative ones count from the end of an axis of this size.
+Value from_either_end(const Value& indices, std::int64_t size);
 
 // Sizes of a loop over rows by index.
 struct Rows {

@@ -32,7 +32,8 @@ std::optional<Layout> layout_of_use(const Function& f, const Node& node, std::si
 
 // Whether the op gathers rows of an operand.
 bool is_table(const Node& node, std::size_t operand) {
-  return operand == 0 && node.op == &op::gather && node.attributes.integer("batch") == 0;
+  return operand == 0 && (node.op == &op::gather || node.op == &op::take) &&
+         node.attributes.integer("batch") == 0;
 }
 
 // The layout that all products of an input agree on; nothing if any other op reads the input.
@@ -204,17 +205,20 @@ class Quantize {
   std::vector<Value> write_node(Builder& builder, const Node& node,
                                 std::span<const Value> in) const {
     if (!in.empty() && is_table(node, 0) && narrow_.count(in[0].id()) > 0)
-      return {rows_of_table(in[0], in[1])};
+      return {rows_of_table(builder, node, in)};
     const auto scale = in.size() < 2 ? scales_.end() : scales_.find(in[1].id());
     if (scale == scales_.end()) return builder.call(*node.op, in, node.attributes);
     return {quantized_linear(in[0], in[1], scale->second, in.size() == 3 ? in[2] : Value())};
   }
 
-  Value rows_of_table(const Value& table, const Value& numbers) const {
-    const Value rows = cast(gather(table, numbers), Dtype::kF32);
-    const auto scale = scales_.find(table.id());
+  Value rows_of_table(Builder& builder, const Node& node, std::span<const Value> in) const {
+    const auto rows_of = [&](const Value& table) {
+      return builder.call(*node.op, {{table, in[1]}}, node.attributes)[0];
+    };
+    const Value rows = cast(rows_of(in[0]), Dtype::kF32);
+    const auto scale = scales_.find(in[0].id());
     if (scale == scales_.end()) return rows;
-    return rows * expand_axis(gather(scale->second, numbers), rows.shape(), -1);
+    return rows * expand_axis(rows_of(scale->second), rows.shape(), -1);
   }
 
   const Function& f_;

@@ -23,13 +23,13 @@ struct Quantized {
 };
 
 // For inference. Quantises each f32 matrix that is only used as the weight of linear or the second
-// operand of a matmul of two matrices; a use as the table of gather is allowed, too (tied
+// operand of a matmul of two matrices; a use as the table of gather or take is allowed, too (tied
 // embeddings). All other parameters stay.
 // * kBf16: the parameter is rounded to bf16. The results have the bits of f32 arithmetic with the
 //   rounded weights.
 // * kI8: parameter `w` becomes i8 codes (out, in), transposed if necessary, and "w_scale", f32
 //   (out), a new input after it: w is about scale * codes, rounded as by quantize_rows(). linear
-//   and matmul become quantized_linear; gather gives scale * codes.
+//   and matmul become quantized_linear; gather and take give scale * codes.
 // Error bound: let W' be the quantised weight. For i8, |W' - W| <= s / 2 in each row with scale s;
 // for bf16, |W' - W| <= 2^-8 |W| unless an element is subnormal or overflows. With i8, x is
 // quantised, too: the result is W' x' with |x' - x| <= t / 2, where t is the scale of the row of x.

@@ -88,7 +88,7 @@ struct WithGradient {
 // body(x...) gives a Value, y; gradient(x..., y, cotangent of y) gives the cotangent of each x, a
 // Value or a std::tuple of such; Value() is zero. Both must be stateless: pass what they need as
 // arguments. A Function with such a call has no text form that can be read back, so it cannot be
-// saved or exported; expand() replaces the call by its body first.
+// saved or exported; expand() replaces the call by its body first, and its gradient by the body's.
 template <class Body, class Gradient>
 auto with_gradient(Body, Gradient) {
   static_assert(Stateless<Body> && Stateless<Gradient>,

@@ -44,8 +44,11 @@ Spoken spoken_of(const Computed& computed, std::int64_t most) {
   spoken.probabilities = probabilities_of_last(config->task, row);
   if (config->task == Task::kMultiLabel) return spoken;
   const auto last = row.values<float>();
-  spoken.chosen = static_cast<std::int64_t>(train::prediction_of(last));
-  spoken.label = class_name_of(*config, *spoken.chosen);
+  const std::optional<std::size_t> chosen = train::prediction_of(last);
+  if (chosen) {
+    spoken.chosen = static_cast<std::int64_t>(*chosen);
+    spoken.label = class_name_of(*config, *spoken.chosen);
+  }
   if (config->task != Task::kNextToken) return spoken;
   constexpr std::size_t kNamed = 12;
   for (const std::int64_t token : largest_of(last, kNamed))

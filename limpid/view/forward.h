@@ -72,8 +72,7 @@ ExampleFacts facts_of(const Dataset& data, std::int64_t row);
 std::string class_name_of(const DataConfig& data, std::int64_t number);
 // The probabilities of the last row of logits, computed as in `limpid run`.
 std::vector<float> probabilities_of_last(Task task, const Tensor& logits);
-// The indices of the `most` largest numbers, largest first; NaN comes first, as in
-// train::prediction_of().
+// The indices of the `most` largest numbers, largest first; NaN comes first.
 std::vector<std::int64_t> largest_of(std::span<const float> numbers, std::size_t most);
 
 // ---- one neuron

@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "limpid/compile/compiled.h"
@@ -172,6 +173,22 @@ std::uint64_t hash_of(const Function& f) {
   return hash(std::as_bytes(std::span(text)));
 }
 
+// Throws kNotFound unless some op of f is in this layer: to recompute nothing would go unnoticed.
+void require_layer(const Function& f, std::string_view layer) {
+  std::vector<std::string_view> layers;
+  for (const Node& node : f.nodes()) {
+    if (is_at_or_below(node.scope, layer)) return;
+    if (!node.scope.empty() && std::find(layers.begin(), layers.end(), node.scope) == layers.end())
+      layers.push_back(node.scope);
+  }
+  constexpr std::size_t kShown = 8;
+  std::string known;
+  for (std::size_t i = 0; i < std::min(layers.size(), kShown); ++i)
+    known += (i > 0 ? ", " : "") + std::string(layers[i]);
+  throw Error(ErrorCode::kNotFound, "recompute: there is no layer '" + std::string(layer) +
+                                        "' among " + (known.empty() ? "no layers" : known));
+}
+
 }  // namespace
 
 std::string hex(std::uint64_t hash) {
@@ -328,7 +345,11 @@ void add_functions(py::module_& m) {
              return is_function(b) && a.function == function_of(b, "==");
            })
       .def("__hash__", [](const FunctionObject& f) { return hash_of(f.function); })
+      // It does not change.
+      .def("__copy__", [](const py::object& self) { return self; })
+      .def("__deepcopy__", [](const py::object& self, const py::object&) { return self; })
       .def("__reduce__", [](const FunctionObject& f) {
+        require_known_ops(f.function);
         return py::make_tuple(py::module_::import("limpid").attr("parse"),
                               py::make_tuple(to_text(f.function)));
       });
@@ -386,6 +407,7 @@ void add_functions(py::module_& m) {
           const Function& f = function_of(function, "a gradient");
           const Wrt by = wrt_from(f, wrt);
           GradOptions options;
+          for (const std::string& layer : recompute) require_layer(f, layer);
           if (!recompute.empty()) options.recompute = each_of(recompute);
           return to_python(unlocked([&] { return transform(f, by, options); }));
         });

@@ -2,6 +2,7 @@
 // with the hyper-parameters of each; what they do is done here. Depends on function.h.
 #include <pybind11/stl.h>
 
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -117,6 +118,16 @@ void take(T& member, const py::object& given) {
     member = py::cast<T>(given);
   }
 }
+// What no layer has: a negative size, and a number that is none.
+template <class T>
+void require_in_range(const T& member, const std::string& where) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (member < 0)
+      throw py::value_error(where + ": expected 0 or more, got " + std::to_string(member));
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (!std::isfinite(member)) throw py::value_error(where + ": expected a finite number");
+  }
+}
 template <class T>
 py::object shown(const T& member) {
   if constexpr (std::is_same_v<T, Activate>) {
@@ -178,7 +189,12 @@ LayerRow row(const char* name, const char* about, std::vector<Argument<L>> argum
     for (const Argument<L>& a : arguments) {
       const py::object value = given[a.name];
       try {
-        std::visit([&](auto member) { take(layer.*member, value); }, a.member);
+        std::visit(
+            [&](auto member) {
+              take(layer.*member, value);
+              require_in_range(layer.*member, std::string(name) + ": " + a.name);
+            },
+            a.member);
       } catch (const py::cast_error&) {
         const std::string text = py::cast<std::string>(py::repr(value));
         throw_type(std::string(name) + ": " + a.name + ": expected " + kind_of(a.member) +
@@ -200,11 +216,13 @@ const std::vector<LayerRow>& layer_rows() {
                    {"out_features", &Linear::out, kRequired},
                    {"bias", &Linear::bias},
                    {"weight_init", &Linear::weight_init}}),
-      row<Embedding>("Embedding",
-                     "A row of a table for every id; an id outside of [0, count) gives zeros.",
-                     {{"count", &Embedding::count, kRequired},
-                      {"features", &Embedding::features, kRequired},
-                      {"weight_init", &Embedding::weight_init}}),
+      row<Embedding>(
+          "Embedding",
+          "A row of a table for every id; negative ids count from the end. An id outside is an "
+          "IndexError, and NaN in traced code.",
+          {{"count", &Embedding::count, kRequired},
+           {"features", &Embedding::features, kRequired},
+           {"weight_init", &Embedding::weight_init}}),
       row<Dropout>("Dropout", "Inverted dropout by a key; without one, at inference, the identity.",
                    {{"rate", &Dropout::rate}}),
       row<LayerNorm>("LayerNorm", "Over the last dimension (Ba et al. 2016).",

@@ -5,6 +5,7 @@
 
 #include "limpid/core/half.h"
 #include "limpid/nn/activation.h"
+#include "limpid/ops/rows.h"
 #include "limpid/optim/clip.h"
 
 namespace limpid::python {
@@ -284,6 +285,32 @@ Made gated(const Given& g) {
   return g.v(1) ? two(g.v(0), g.v(1)) : one(g.v(0));
 }
 
+// A result of indices, argument 1, into an axis of argument 0.
+Value of_known_rows(const Given& g, const Value& result, std::int64_t axis) {
+  const Shape shape = g.v(0).shape();
+  g.require_indices(1, shape[normalize_axis(axis, shape.rank(), "axis")]);
+  return result;
+}
+// A result of labels, argument 1, for the scores of argument 0.
+Value of_known_labels(const Given& g, const Value& result, std::optional<std::int64_t> ignored) {
+  if (!is_floating(g.v(1).dtype())) g.require_labels(1, g.v(0).shape().back(), ignored);
+  return result;
+}
+// Indices of which the negative ones count from the end of an axis; the op says what is wrong.
+Value counted(const Value& indices, const Shape& shape, std::int64_t axis) {
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  const bool whole = indices.dtype() == Dtype::kI32 || indices.dtype() == Dtype::kI64;
+  if (!whole || axis < -rank || axis >= rank) return indices;
+  return from_either_end(indices, shape[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+}
+
+#define LIMPID_INDICES                                                                     \
+  "Negative indices count from the end. One out of range is an IndexError, and NaN (0 of " \
+  "integers) where it is known only when traced code runs."
+#define LIMPID_PLACES                                                                          \
+  "Negative indices count from the end. One out of range is an IndexError; where it is known " \
+  "only when traced code runs, its update is left out."
+
 constexpr const char *kX = "x", *kXY = "a, b", *kOverAxis = "x, axis=None, keepdims=False";
 
 constexpr FunctionRow kRows[] = {
@@ -368,27 +395,46 @@ constexpr FunctionRow kRows[] = {
     {"flip", "x, axis=-1", "VI", [](const Given& g) -> Made { return flip(g.v(0), g.i(1)); },
      "The elements along an axis in the other order."},
     {"gather", "x, indices, batch=0", "VVI",
-     [](const Given& g) -> Made { return gather(g.v(0), g.v(1), g.i(2)); }},
+     [](const Given& g) -> Made {
+       return of_known_rows(g, take_rows(g.v(0), g.v(1), g.i(2)), g.i(2));
+     },
+     "Rows of x by index, after `batch` dimensions that both have. " LIMPID_INDICES},
     {"take", "x, indices, axis=0", "VVI",
-     [](const Given& g) -> Made { return take(g.v(0), g.v(1), g.i(2)); },
-     "Elements along any axis by number; a number outside gives zeros."},
+     [](const Given& g) -> Made {
+       return of_known_rows(g, take(g.v(0), g.v(1), g.i(2)), g.i(2));
+     },
+     "Elements along any axis by index. " LIMPID_INDICES},
     {"take_along_axis", "x, indices, axis=-1", "VVI",
-     [](const Given& g) -> Made { return take_along_axis(g.v(0), g.v(1), g.i(2)); },
-     "Element (i, j, k) is x(i, indices(i, j, k), k) for axis 1 of three."},
+     [](const Given& g) -> Made {
+       return of_known_rows(g, take_along_axis(g.v(0), g.v(1), g.i(2)), g.i(2));
+     },
+     "Element (i, j, k) is x(i, indices(i, j, k), k) for axis 1 of three. " LIMPID_INDICES},
     {"scatter_along_axis", "x, indices, updates, axis=-1, mode='replace'", "VVVIW",
      [](const Given& g) -> Made {
-       return scatter_along_axis(g.v(0), g.v(1), g.v(2), g.i(3), scatter_mode(g.text(4)));
+       return of_known_rows(g,
+                            scatter_along_axis(g.v(0), counted(g.v(1), g.v(0).shape(), g.i(3)),
+                                               g.v(2), g.i(3), scatter_mode(g.text(4))),
+                            g.i(3));
      },
-     "x with updates brought to the elements that indices name along an axis."},
+     "x with updates brought to the elements that indices name along an axis. " LIMPID_PLACES},
     {"embedding", "table, ids", "VV",
-     [](const Given& g) -> Made { return embedding(g.v(0), g.v(1)); },
-     "Rows of a table (V, d) by their numbers; one outside gives zeros."},
+     [](const Given& g) -> Made { return of_known_rows(g, embedding(g.v(0), g.v(1)), 0); },
+     "Rows of a table (V, d) by index. " LIMPID_INDICES},
     {"scatter", "x, indices, updates, mode='replace', batch=0", "VVVWI",
      [](const Given& g) -> Made {
-       return scatter(g.v(0), g.v(1), g.v(2), scatter_mode(g.text(3)), g.i(4));
-     }},
+       return of_known_rows(g,
+                            scatter(g.v(0), counted(g.v(1), g.v(0).shape(), g.i(4)), g.v(2),
+                                    scatter_mode(g.text(3)), g.i(4)),
+                            g.i(4));
+     },
+     "x with rows of updates brought to the rows that indices name. " LIMPID_PLACES},
     {"scatter_add", "indices, updates, size, batch=0", "VVII",
-     [](const Given& g) -> Made { return scatter_add(g.v(0), g.v(1), g.i(2), g.i(3)); }},
+     [](const Given& g) -> Made {
+       const Value sums = scatter_add(from_either_end(g.v(0), g.i(2)), g.v(1), g.i(2), g.i(3));
+       g.require_indices(0, g.i(2));
+       return sums;
+     },
+     "`size` rows of zeros, with row i of updates added to row indices[i]. " LIMPID_PLACES},
     {"flat_index", "indices, shape", "VS",
      [](const Given& g) -> Made { return flat_index(g.v(0), Shape(g.ints(1))); },
      "The place in row-major order of each element of a tensor of the shape; -1 outside."},
@@ -550,28 +596,39 @@ constexpr FunctionRow kRows[] = {
      [](const Given& g) -> Made { return log_softmax(g.v(0), g.i(1)); }},
     {"log_sum_exp", "x, axis=-1", "VI",
      [](const Given& g) -> Made { return log_sum_exp(g.v(0), g.i(1)); }},
-    {"softmax_cross_entropy", "logits, labels", "VV", binary<softmax_cross_entropy>},
+    {"softmax_cross_entropy", "logits, labels", "VV",
+     [](const Given& g) -> Made {
+       const CrossEntropyOptions options{.reduction = Reduction::kNone};
+       return of_known_labels(g, cross_entropy(g.v(0), g.v(1), options), options.ignore_index);
+     },
+     "cross_entropy of every example: -log_softmax(logits)[label]."},
     {"one_hot", "labels, classes", "VI",
      [](const Given& g) -> Made { return one_hot(g.v(0), g.i(1)); },
      "true at the label's place: integers (...) to bool (..., classes)."},
     {"cross_entropy",
-     "logits, target, reduction='mean', label_smoothing=0.0, ignore_index=None, class_weights=None",
+     "logits, target, reduction='mean', label_smoothing=0.0, ignore_index=-100, class_weights=None",
      "VVRDiv",
      [](const Given& g) -> Made {
-       return cross_entropy(g.v(0), g.v(1),
-                            {.reduction = g.reduction(2),
-                             .label_smoothing = g.d(3),
-                             .ignore_index = g.maybe_i(4),
-                             .class_weights = g.v(5)});
+       return of_known_labels(g,
+                              cross_entropy(g.v(0), g.v(1),
+                                            {.reduction = g.reduction(2),
+                                             .label_smoothing = g.d(3),
+                                             .ignore_index = g.maybe_i(4),
+                                             .class_weights = g.v(5)}),
+                              g.maybe_i(4));
      },
-     "Cross-entropy of softmax(logits) against integer labels (...) or probabilities (..., classes)."},
-    {"nll_loss", "log_probabilities, labels, reduction='mean', ignore_index=None, class_weights=None",
+     "Cross-entropy of softmax(logits) against integer labels (...) or probabilities (..., classes). "
+     "The mean is over the labels that are not ignored. A label that is no class is an error, and "
+     "NaN where it is known only when traced code runs."},
+    {"nll_loss", "log_probabilities, labels, reduction='mean', ignore_index=-100, class_weights=None",
      "VVRiv",
      [](const Given& g) -> Made {
-       return nll_loss(g.v(0), g.v(1),
-                       {.reduction = g.reduction(2),
-                        .ignore_index = g.maybe_i(3),
-                        .class_weights = g.v(4)});
+       return of_known_labels(g,
+                              nll_loss(g.v(0), g.v(1),
+                                       {.reduction = g.reduction(2),
+                                        .ignore_index = g.maybe_i(3),
+                                        .class_weights = g.v(4)}),
+                              g.maybe_i(3));
      },
      "-log_probabilities[label], weighted and reduced as cross_entropy does."},
     {"binary_cross_entropy", "logits, targets, reduction='mean', positive_weight=None", "VVRv",

@@ -15,12 +15,19 @@
 
 namespace limpid::python {
 
+// Elements of an array; no data where they are not known.
+struct Elements {
+  Type type;
+  const void* data = nullptr;
+};
+
 // The arguments of one call, in the order of the signature.
 class Given {
  public:
+  // `known` has the elements of those arguments that are no Values of code being traced.
   Given(std::string_view kinds, std::span<PyObject* const> arguments, Builder& builder,
         const std::vector<Value>& values, const std::vector<std::vector<Value>>& lists,
-        const char* where);
+        const std::vector<Elements>& known, const char* where);
 
   Builder& builder() const { return builder_; }
   Value v(std::size_t i) const { return values_[i]; }  // V, N, and v, which may be missing
@@ -36,6 +43,13 @@ class Given {
   std::string text(std::size_t i) const;                               // W
   Reduction reduction(std::size_t i) const;                            // R
 
+  // Throw IndexError or kInvalidArgument for indices, or labels, that are known and out of range:
+  // of
+  // [-size, size); of the classes, and not ignored. Those of traced code give NaN.
+  void require_indices(std::size_t i, std::int64_t size) const;
+  void require_labels(std::size_t i, std::int64_t classes,
+                      std::optional<std::int64_t> ignored) const;
+
   bool is_value(std::size_t i) const;  // or an array, and not a number
   PyObject* object(std::size_t i) const { return arguments_[i]; }
 
@@ -45,6 +59,7 @@ class Given {
   Builder& builder_;
   const std::vector<Value>& values_;
   const std::vector<std::vector<Value>>& lists_;
+  const std::vector<Elements>& known_;
   const char* where_;
 };
 

@@ -2,6 +2,7 @@
 // the docstrings that the records of limpid/ops give. Depends on op_table.h and plan.h.
 #include <pybind11/eval.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -200,6 +201,7 @@ class Arguments {
     Value like;
     std::vector<std::size_t> numbers;
     values.resize(arguments.size());
+    places_.resize(arguments.size(), kNowhere);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (kinds[i] == 'L' || kValues.find(kinds[i]) == std::string_view::npos) continue;
       PyObject* const o = arguments[i];
@@ -208,6 +210,7 @@ class Arguments {
         numbers.push_back(i);
         continue;
       }
+      if (own_) places_[i] = leaves_.size();
       values[i] = value(o);
       if (kinds[i] == 'N') like = values[i];
     }
@@ -238,9 +241,28 @@ class Arguments {
     return input(leaf_of(o, name_));
   }
 
+  // What is known of each argument: all of an array, unless it is a Value of code being traced that
+  // is no constant.
+  std::vector<Elements> known() const {
+    std::vector<Elements> all(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (places_[i] != kNowhere) {
+        all[i] = {leaves_[places_[i]].type, leaves_[places_[i]].bytes()};
+      } else if (values[i]) {
+        const Node* const maker = values[i].builder().maker(values[i].id());
+        if (!maker || maker->op != &op::constant) continue;
+        const Tensor& tensor = maker->attributes.get<Tensor>("value");
+        all[i] = {tensor.type(), tensor.bytes().data()};
+      }
+    }
+    return all;
+  }
+
   std::vector<Value> values;
 
  private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
   void look_at(PyObject* o) {
     if (!is_value(o)) return;
     Builder& builder = value_of(o).builder();
@@ -255,6 +277,7 @@ class Arguments {
   std::unique_ptr<Builder> own_;
   Builder* builder_ = nullptr;
   std::vector<Leaf> leaves_;
+  std::vector<std::size_t> places_;  // of each argument among the leaves
 };
 
 py::object call_row(const Row& row, std::span<PyObject* const> arguments) {
@@ -265,8 +288,19 @@ py::object call_row(const Row& row, std::span<PyObject* const> arguments) {
     if (row.kinds[i] == 'L')
       for (const py::handle part : py::reinterpret_borrow<py::object>(arguments[i]))
         lists[i].push_back(all.value(part.ptr()));
-  const Given given(row.kinds, arguments, all.builder(), all.values, lists, row.name.c_str());
-  const Made made = row.call ? row.call(given) : call_op(row, given);
+  const std::vector<Elements> known = all.known();
+  const Given given(row.kinds, arguments, all.builder(), all.values, lists, known,
+                    row.name.c_str());
+  const Made made = [&] {
+    try {
+      return row.call ? row.call(given) : call_op(row, given);
+    } catch (const Error& error) {
+      // It begins with the op that the function is made of.
+      const std::string message = error.what();
+      if (message.starts_with(row.name + ":") || message.starts_with(row.name + " ")) throw;
+      throw Error(error.code(), row.name + ": " + message);
+    }
+  }();
   return results_of(made, all.eager(), all.leaves());
 }
 
@@ -416,13 +450,69 @@ void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
 
 Given::Given(std::string_view kinds, std::span<PyObject* const> arguments, Builder& builder,
              const std::vector<Value>& values, const std::vector<std::vector<Value>>& lists,
-             const char* where)
+             const std::vector<Elements>& known, const char* where)
     : kinds_(kinds),
       arguments_(arguments),
       builder_(builder),
       values_(values),
       lists_(lists),
+      known_(known),
       where_(where) {}
+
+namespace {
+
+// The first of these integers that is not accepted, and where: "12 at [3, 1]".
+std::optional<std::string> first_wrong(const Elements& all,
+                                       const std::function<bool(std::int64_t)>& accepted) {
+  if (!all.data) return {};
+  const auto search = [&]<class T>(T) -> std::optional<std::string> {
+    const auto* const numbers = static_cast<const T*>(all.data);
+    const std::int64_t count = all.type.shape.elements();
+    const auto* const wrong =
+        std::find_if_not(numbers, numbers + count, [&](T n) { return accepted(n); });
+    if (wrong == numbers + count) return {};
+    std::string place;
+    std::int64_t rest = wrong - numbers;
+    for (std::size_t d = all.type.shape.rank(); d-- > 0; rest /= all.type.shape[d])
+      place = std::to_string(rest % all.type.shape[d]) + (place.empty() ? "" : ", ") + place;
+    return std::to_string(*wrong) + (place.empty() ? "" : " at [" + place + "]");
+  };
+  switch (all.type.dtype) {
+    case Dtype::kI64:
+      return search(std::int64_t{});
+    case Dtype::kI32:
+      return search(std::int32_t{});
+    case Dtype::kI8:
+      return search(std::int8_t{});
+    case Dtype::kU8:
+      return search(std::uint8_t{});
+    default:
+      return {};
+  }
+}
+
+void require_indices(const std::string& where, const Elements& all, std::int64_t size) {
+  const auto wrong = first_wrong(all, [&](auto n) { return n >= -size && n < size; });
+  if (wrong)
+    throw py::index_error(where + ": index " + *wrong + " is outside of an axis of " +
+                          std::to_string(size));
+}
+
+}  // namespace
+
+void Given::require_indices(std::size_t i, std::int64_t size) const {
+  python::require_indices(where_, known_[i], size);
+}
+void Given::require_labels(std::size_t i, std::int64_t classes,
+                           std::optional<std::int64_t> ignored) const {
+  const auto wrong = first_wrong(
+      known_[i], [&](auto n) { return (n >= 0 && n < classes) || (ignored && n == *ignored); });
+  if (wrong)
+    throw Error(ErrorCode::kInvalidArgument,
+                std::string(where_) + ": label " + *wrong + " is no class; expected 0 to " +
+                    std::to_string(classes - 1) +
+                    (ignored ? ", or " + std::to_string(*ignored) + ", which is ignored" : ""));
+}
 
 bool Given::is_value(std::size_t i) const { return !is_number(arguments_[i]); }
 std::int64_t Given::i(std::size_t i) const {
@@ -504,6 +594,11 @@ void add_ops(py::module_& m) {
     describe(*row, *op);
     add_row(m, std::move(row), nullptr);
   }
+  m.def("require_indices", [](const std::string& where, const py::object& x, std::int64_t size) {
+    if (is_value(x)) return;
+    const Leaf leaf = leaf_of(x, where.c_str());
+    require_indices(where, {leaf.type, leaf.bytes()}, size);
+  });
   m.def(
       "all_ops",
       [] {

@@ -52,23 +52,16 @@ def _shape(args: Tuple[Any, ...]) -> Any:
 
 
 def _rows(x: Any, rows: Any) -> Any:
-    """x[rows] while code is traced: negative numbers count from the end, as for arrays."""
+    """x[rows] while code is traced."""
     if getattr(rows, "dtype", None) == np.bool_:
         raise TypeError("a mask chooses a number of elements that is not known while code is traced; lp.select(mask, x, y) keeps the shape")
     if not x.ndim:
         raise IndexError(f"too many indices: {x.type} has 0 dimensions, 1 was given")
-    size = x.shape[0]
-    if isinstance(rows, Value):
-        below = _core.less(rows, 0)
-        return _core.gather(x, _core.select(below, _core.add(rows, size), rows))
-    numbers = np.asarray(rows)
-    if numbers.dtype.kind in "iu" and numbers.size:
-        for number in (int(numbers.min()), int(numbers.max())):
-            if not -size <= number < size:
-                raise IndexError(f"index {number} is outside of axis 0, which has {size}")
-        if numbers.min() < 0:
-            rows = np.where(numbers < 0, numbers + size, numbers)
-    return _core.gather(x, rows)
+    if not isinstance(rows, Value):
+        numbers = np.asarray(rows)
+        if numbers.dtype.kind in "iu" and numbers.dtype.itemsize < 4:  # NumPy's indices are of any integer dtype
+            rows = numbers.astype(np.int64)
+    return _core.take(x, rows)
 
 
 def _index(x: Any, index: Any) -> Any:

@@ -109,7 +109,7 @@ class _Gradient(_Code):
         self._has_aux = has_aux
         self._names: List[str] = []
         self._positions: Union[int, Tuple[int, ...]] = 0
-        self._recompute = list(recompute)
+        self._recompute = _names_in(recompute)
         self._with_value = with_value
         if isinstance(wrt, str):
             self._names = [wrt]
@@ -169,6 +169,14 @@ def _names_of_leaves(mapping: Mapping[str, Any]) -> List[str]:
     return _core.flatten(mapping)[1].names()
 
 
+def _names_in(recompute: Any) -> List[str]:
+    names = [recompute] if isinstance(recompute, str) else list(recompute)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"recompute: expected names of layers, got {name!r}")
+    return names
+
+
 def _wrt_of(f: Any, wrt: Wrt, argnums: Wrt, has_aux: bool) -> Wrt:
     if wrt is not None and argnums is not None:
         raise TypeError("grad: expected wrt or argnums, got both")
@@ -193,7 +201,8 @@ def grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False,
     has_aux : bool
         As in JAX: f returns a pair (loss, aux), and the result is a pair (gradient, aux).
     recompute : sequence of str
-        Layers whose values are recomputed in the backward pass instead of being kept.
+        Layers whose values are recomputed in the backward pass instead of being kept; a name that no layer has
+        is a KeyError.
 
     Returns
     -------
@@ -208,7 +217,7 @@ def grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: bool = False,
     """
     by = _wrt_of(f, wrt, argnums, has_aux)
     if isinstance(f, Function):
-        return _core.grad(f, by, list(recompute))
+        return _core.grad(f, by, _names_in(recompute))
     return _Gradient(f, by, recompute, with_value=False, has_aux=has_aux)
 
 
@@ -226,7 +235,7 @@ def value_and_grad(f: Any, wrt: Wrt = None, *, argnums: Wrt = None, has_aux: boo
     """
     by = _wrt_of(f, wrt, argnums, has_aux)
     if isinstance(f, Function):
-        return _core.value_and_grad(f, by, list(recompute))
+        return _core.value_and_grad(f, by, _names_in(recompute))
     return _Gradient(f, by, recompute, with_value=True, has_aux=has_aux)
 
 
@@ -496,8 +505,8 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     Returns
     -------
     callable
-        Called like `f`. A Function that holds such a call has no text that `parse` reads, and is not saved;
-        `expand` leaves what `f` does.
+        Called like `f`. A Function that holds such a call has no text that `parse` reads, and is neither saved
+        nor pickled; `expand` leaves what `f` does, with the gradient of that.
 
     Notes
     -----
@@ -514,9 +523,6 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     return _WithGradient(f, gradient)
 
 
-_stopped = with_gradient(lambda x: x, lambda x, y, cotangent: None)
-
-
 def stop_gradient(x: Any) -> Any:
     """`x`, an array or a tree of arrays, which grad takes as a constant (PyTorch: ``detach``).
 
@@ -526,7 +532,7 @@ def stop_gradient(x: Any) -> Any:
     >>> lp.grad(lambda x: (x * lp.stop_gradient(x)).sum())(lp.asarray([2.0, 3.0]))
     limpid.Array(f32[2] (2.0, 3.0))
     """
-    return _stopped(x)
+    return tree_map(_core.stop_gradient, x)
 
 
 class custom_vjp(_Code):

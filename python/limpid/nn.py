@@ -74,9 +74,15 @@ def _key(key: AnyKey, seed: int) -> Key:
         raise TypeError(f"init: expected a Key or an int, not {type(key).__name__}") from None
 
 
-def _function_name(f: Any) -> str:
-    """The name that the library knows a function by."""
-    return f if isinstance(f, str) else str(getattr(f, "__name__", f))
+def _function_name(f: Any, where: str) -> str:
+    """The name of a function of the library's; other code has no name that a configuration could hold."""
+    if isinstance(f, str):
+        return f
+    name = str(getattr(f, "__name__", ""))
+    if name and getattr(_core, name, None) is f:
+        return name
+    given = f"code of one's own, '{name}'" if callable(f) else repr(f)
+    raise TypeError(f"{where}: expected a name or a function of Limpid's, such as lp.relu, got {given}; lp.nn.sequential takes any function")
 
 
 def _init_of(scheme: int, scale: float) -> Init:
@@ -160,6 +166,8 @@ class _Layer:
 
     takes_key = False
     _name: ClassVar[str]
+    # The member that is the number of ids, where the layer takes ids.
+    _ids: ClassVar[str] = ""
     # Each of them is a dataclass.
     __dataclass_fields__: ClassVar[Dict[str, Any]]
 
@@ -167,7 +175,9 @@ class _Layer:
         # By name, so that layers compare and are pickled as values.
         for name in ("activation", "gate"):
             if name in self.__dict__:
-                object.__setattr__(self, name, _function_name(self.__dict__[name]))
+                object.__setattr__(self, name, _function_name(self.__dict__[name], f"{type(self).__name__}: {name}"))
+        # Made here, so that what is wrong is said where it was given.
+        self._layer  # noqa: B018
 
     def _keep_sizes(self, name: str) -> None:
         given = self.__dict__[name]
@@ -196,6 +206,8 @@ class _Layer:
 
     def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
         """The layer's result. With a key, dropout is active."""
+        if self._ids:
+            _core.require_indices(type(self).__name__, x, getattr(self, self._ids))
         return _run(self._apply, params, (x,), key)
 
     def _apply(self, params: Any, inputs: Any, key: Any) -> Any:
@@ -216,6 +228,10 @@ class _BatchNorm(_Layer):
         """Uses the statistics of the batch. Returns the result and the next state."""
         y, next_state = _run(self._layer.training, params, state, x, None)
         return y, next_state
+
+
+class _Embedding(_Layer):
+    _ids = "count"
 
 
 class _MultiHeadAttention(_Layer):
@@ -247,8 +263,8 @@ class Linear(_Layer):
 
 
 @dataclass(frozen=True)
-class Embedding(_Layer):
-    """A row of a table for every id; an id outside of [0, count) gives zeros."""
+class Embedding(_Embedding):
+    """A row of a table for every id; negative ids count from the end. An id outside is an IndexError, and NaN in traced code."""
 
     count: int
     features: int
@@ -395,7 +411,8 @@ class Mlp(_Network):
     sizes : sequence of int
         Features in, hidden widths, features out.
     activation : str or callable
-        Of `lp.activations()`.
+        Of `lp.activations()`, or the function of that name; a function of one's own is refused, since a model's
+        configuration could not hold it.
     dropout : float
         Dropout rate after every hidden activation; active with a key.
     norm : {'none', 'layer', 'rms', 'batch'}
@@ -417,8 +434,8 @@ class Mlp(_Network):
     init_name: str = "he"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self._keep_sizes("sizes")
+        super().__post_init__()
 
     def _make(self) -> _core.Layer:
         return _core.mlp_layer(self._text())
@@ -456,6 +473,8 @@ class CharLm(_Network):
         Widths of the hidden layers.
     """
 
+    _ids = "vocabulary"
+
     vocabulary: int
     context: int = 8
     embedding: int = 32
@@ -466,8 +485,8 @@ class CharLm(_Network):
     init_name: str = "he"
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         self._keep_sizes("hidden")
+        super().__post_init__()
 
     def _make(self) -> _core.Layer:
         return _core.char_lm_layer(self._text())
@@ -485,6 +504,8 @@ class Gpt(_Network):
 
     ids i32 or i64 (..., length), length <= context, to logits (..., length, vocabulary).
     """
+
+    _ids = "vocabulary"
 
     vocabulary: int
     context: int = 64
@@ -597,6 +618,13 @@ class _Python:
 
     takes_key = True
 
+    def __post_init__(self) -> None:
+        for name in ("layer", "norm"):
+            part = self.__dict__.get(name)
+            if name in self.__dict__ and (isinstance(part, type) or not callable(part)):
+                given = f"the class {part.__name__}; {part.__name__}(...) is one" if isinstance(part, type) else repr(part)
+                raise TypeError(f"{type(self).__name__}: {name}: expected a layer or a function, got {given}")
+
     def __call__(self, params: Mapping[str, Any], x: Any, key: Any = None) -> Any:
         """The result; a key reaches the parts that take one."""
         return _run(self._apply, params, x, key)
@@ -618,6 +646,11 @@ class Named(_Python):
 
     name: str
     layer: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.name, str):
+            raise TypeError(f"Named: name: expected a str, got {self.name!r}")
 
     def _init(self, key: Key) -> Params:
         return Params({self.name: _init_layer(self.layer, key)})

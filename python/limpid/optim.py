@@ -14,6 +14,9 @@ The state is Params.
 
 from __future__ import annotations
 
+import inspect
+import math
+import operator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, TypeVar
 
@@ -33,6 +36,15 @@ __all__ = [
 
 
 Tree = TypeVar("Tree")
+
+
+def _number(given: Any, where: str) -> float:
+    if isinstance(given, str):  # float() reads some
+        raise TypeError(f"{where}: expected a number, got {given!r}")
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise TypeError(f"{where}: expected a number, got {given!r}") from None
 
 
 def _named(tree: Any) -> Mapping[str, Any]:
@@ -66,9 +78,13 @@ class _Optimizer:
                 raise TypeError(f"{cls.__name__}: there is no '{name}' among {', '.join(known)}")
         return super().__new__(cls)
 
+    def __post_init__(self) -> None:
+        self._optimizer  # noqa: B018  what is wrong is said where it was given
+
     @property
     def _optimizer(self) -> _core.Optimizer:
-        return _core.optimizer(self._name, {f.name: float(getattr(self, f.name)) for f in fields(self)})
+        where = type(self).__name__
+        return _core.optimizer(self._name, {f.name: _number(getattr(self, f.name), f"{where}: {f.name}") for f in fields(self)})
 
     def init(self, params: Any) -> Params:
         """The first state for these parameters."""
@@ -190,8 +206,21 @@ class Schedule:
     every: int = 1
     factor: float = 0.1
 
+    def __post_init__(self) -> None:
+        for name in ("rate", "factor"):
+            if not math.isfinite(_number(getattr(self, name), f"Schedule: {name}")):
+                raise ValueError(f"Schedule: {name}: expected a finite number, got {getattr(self, name)!r}")
+        for name in ("steps", "warmup", "every"):
+            try:
+                negative = operator.index(getattr(self, name)) < 0
+            except TypeError:
+                raise TypeError(f"Schedule: {name}: expected an int, got {getattr(self, name)!r}") from None
+            if negative:
+                raise ValueError(f"Schedule: {name}: expected 0 or more, got {getattr(self, name)!r}")
+        self.at(0)
+
     def at(self, step: int) -> float:
-        """The rate of step 0, 1, ... A step below 0, and an `every` below 1, are a ValueError."""
+        """The rate of step 0, 1, ... A step below 0 is a ValueError."""
         return _core.schedule_at(self.kind, self.rate, self.steps, self.warmup, self.every, self.factor, step)
 
 
@@ -201,6 +230,12 @@ class Clip:
 
     value: Optional[float] = None
     norm: Optional[float] = None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "norm"):
+            limit = getattr(self, name)
+            if limit is not None and not _number(limit, f"Clip: {name}") > 0:
+                raise ValueError(f"Clip: {name}: expected a number above 0, or None, got {limit!r}")
 
 
 def _clip(how: str, gradients: Any, limit: float) -> Any:
@@ -226,6 +261,22 @@ def clip_by_global_norm(gradients: Any, limit: float) -> Any:
     return _clip("norm", gradients, limit)
 
 
+def _check_arguments(loss: Callable[..., Any], params: Any, rate: Any, batch: Tuple[Any, ...]) -> None:
+    """Says that the rate was forgotten: else the batch is taken for it, and the loss misses an argument."""
+    called = "a step is called with (params, state, rate, *batch)"
+    if getattr(rate, "ndim", 0) or isinstance(rate, (Mapping, list, tuple)):
+        given = getattr(rate, "type", type(rate).__name__)
+        raise TypeError(f"step: rate: expected a number, got {given}; {called}")
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(params, *batch)
+    except TypeError as error:
+        raise TypeError(f"step: the loss: {error}; {called}") from None
+
+
 def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Callable[..., Tuple[Any, Any, Any]]:
     """A whole step of training, for `lp.compile` to make one plan of.
 
@@ -243,9 +294,14 @@ def step(loss: Callable[..., Any], optimizer: Any, clip: Clip = Clip()) -> Calla
     callable
         Of (params, state, rate, *batch); gives the next params, the next state, and the loss before the step.
     """
+    if not callable(optimizer):
+        raise TypeError(f"step: optimizer: expected one of lp.optim, or code, got {optimizer!r}")
+    if not isinstance(clip, Clip):
+        raise TypeError(f"step: clip: expected a Clip, such as lp.optim.Clip(norm=1.0), got {clip!r}")
     differentiated = value_and_grad(loss)
 
     def stepped(params: Any, state: Any, rate: Any, *batch: Any) -> Tuple[Any, Any, Any]:
+        _check_arguments(loss, params, rate, batch)
         value, gradients = differentiated(params, *batch)
         scale = None
         if clip.value is not None:

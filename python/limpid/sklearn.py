@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any, Sequence
 
@@ -17,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, check_X_y
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from . import _core, nn, optim
 from ._core import Key
@@ -25,6 +26,15 @@ from ._params import Params
 from ._transforms import compile
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
+
+
+def _validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
+    """Arrays, of which number and names of the features are kept when there is a y, else compared."""
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:  # before scikit-learn 1.6
+        return estimator._validate_data(X, *y, reset=bool(y), dtype=np.float64, **checks)
+    return validate_data(estimator, X, *y, reset=bool(y), dtype=np.float64, **checks)
 
 
 def _mean_and_scale(x: Any) -> tuple[Any, Any]:
@@ -73,12 +83,13 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
         for name, kind, what in (
             ("max_iter", numbers.Integral, "an integer of at least 1"),
             ("batch_size", numbers.Integral, "an integer of at least 1"),
-            ("learning_rate", numbers.Real, "a number, the peak of a cosine schedule"),
-            ("weight_decay", numbers.Real, "a number"),
-            ("dropout", numbers.Real, "a number"),
+            ("learning_rate", numbers.Real, "a number above 0, the peak of a cosine schedule"),
+            ("weight_decay", numbers.Real, "a number of 0 or more"),
+            ("dropout", numbers.Real, "a number of 0 or more and below 1"),
         ):
             value = getattr(self, name)
-            if not isinstance(value, kind) or (kind is numbers.Integral and value < 1):
+            least = 1 if kind is numbers.Integral else 0
+            if not isinstance(value, kind) or not math.isfinite(value) or value < least or (name == "learning_rate" and value == 0):
                 raise ValueError(f"{name}: expected {what}, got {value!r}")
         self.mean_, self.scale_ = _mean_and_scale(X)
         x = self._scaled(X)
@@ -107,7 +118,12 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
                 )
                 total += value.item() * len(rows)
                 count += 1
+            if not math.isfinite(total):
+                raise ValueError(f"{type(self).__name__}: the loss of epoch {epoch + 1} is {total}; a learning_rate below {self.learning_rate} may help")
             curve.append(total / len(x))
+        for name, values in params.items():
+            if not np.isfinite(np.asarray(values)).all():
+                raise ValueError(f"{type(self).__name__}: '{name}' is not finite after the last step; a learning_rate below {self.learning_rate} may help")
         self.params_: Params = params
         self.n_iter_ = self.max_iter
         self.loss_curve_ = curve
@@ -117,13 +133,13 @@ class _Mlp(BaseEstimator):  # type: ignore[misc]
 
     def _outputs(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = check_array(X, dtype=np.float64)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
-            )
+        X = _validated(self, X)
         # One example at a time or many: the same bits.
-        return np.asarray(self._net()(self.params_, self._scaled(X)))
+        outputs = np.asarray(self._net()(self.params_, self._scaled(X)))
+        wrong = np.flatnonzero(~np.isfinite(outputs).all(axis=1))
+        if wrong.size:
+            raise ValueError(f"{type(self).__name__}: the outputs for row {wrong[0]} of X are not finite: its features are too large")
+        return outputs
 
 
 class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
@@ -146,15 +162,17 @@ class MLPClassifier(ClassifierMixin, _Mlp):  # type: ignore[misc]
     ----------
     params_ : Params
     classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names of its columns, as a DataFrame; `predict` refuses others, or another order.
     loss_curve_ : list of float
     """
 
     def fit(self, X: Any, y: Any) -> "MLPClassifier":
         """Trains on examples X (n, features) with their classes y (n)."""
-        X, y = check_X_y(X, y, dtype=np.float64)
+        X, y = _validated(self, X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self.n_features_in_ = X.shape[1]
         self.n_outputs_ = len(self.classes_)
         self._train(X, labels.astype(np.int32))
         return self
@@ -177,11 +195,10 @@ class MLPRegressor(RegressorMixin, _Mlp):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> "MLPRegressor":
         """Trains on examples X (n, features) with targets y (n) or (n, outputs)."""
-        X, y = check_X_y(X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = _validated(self, X, y, multi_output=True, y_numeric=True)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        self.n_features_in_ = X.shape[1]
         self.n_outputs_ = targets.shape[1]
         self._flat = np.ndim(y) == 1
         self.target_mean_, self.target_scale_ = _mean_and_scale(targets)

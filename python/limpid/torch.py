@@ -28,8 +28,25 @@ def params_of(module: Any) -> Params:
     return Params({name: _core.array(value.detach().cpu()) for name, value in module.state_dict().items()})
 
 
+class _Exported(torch.nn.Module):  # type: ignore[misc]
+    """A module as the exporter sees it.
+
+    It says that it trains, though its parts do not: of a module at inference the exporter makes one parameter of
+    all that have equal values, such as the first weights of two norms.
+    """
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        # Those of the module under their names, which the module as a part of this would not have.
+        self._modules, self._parameters, self._buffers = module._modules, module._parameters, module._buffers
+        self.__dict__["_whole"] = [module]
+
+    def forward(self, *inputs: Any) -> Any:
+        return self._whole[0](*inputs)
+
+
 def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
-    """A module as a Model, by PyTorch's ONNX exporter.
+    """A module as a Model, by PyTorch's ONNX exporter. Its params have the names and values of the state_dict.
 
     Parameters
     ----------
@@ -55,13 +72,16 @@ def from_torch(module: Any, *examples: Any, opset: int = 14) -> Model:
         path = os.path.join(folder, "module.onnx")
         try:
             torch.onnx.export(
-                module.eval(),
+                _Exported(module.eval()),
                 examples,
                 path,
                 input_names=names,
                 output_names=["y"],
                 dynamic_axes={name: {0: "N"} for name in [*names, "y"]},
                 opset_version=opset,
+                training=torch.onnx.TrainingMode.PRESERVE,
+                # It would replace the weights of products of more than two dimensions by transposed ones without names.
+                do_constant_folding=False,
                 **options,
             )
         finally:

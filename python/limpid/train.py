@@ -63,6 +63,9 @@ class Run:
         if not isinstance(config, Mapping):
             raise TypeError(f"Run: expected a mapping such as {{'data': 'moons'}}, not {type(config).__name__}")
         self._run = _core.Run(json.dumps(dict(config), default=_plain), data, folder, overwrite, threads)
+        for name, code in (("on_event", on_event), ("on_step", on_step)):
+            if code is not None and not callable(code):
+                raise TypeError(f"Run: {name}: expected code, got {code!r}")
         if on_event is not None:
             self._run.on_event(on_event)
         if on_step is not None:
@@ -77,6 +80,8 @@ class Run:
             The last event: reason, metrics of validation and test, seconds. After a `stop` the reason is
             "interrupted", and train() continues.
         """
+        if stop is not None and not callable(stop):
+            raise TypeError(f"train: stop: expected code, got {stop!r}")
         return self._run.train(stop)
 
     def start(self) -> None:

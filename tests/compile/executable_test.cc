@@ -72,6 +72,20 @@ struct Prepared {
   std::vector<void*> outputs;
 };
 
+TEST(Workspace, EndsAtOtherNumbersOfPointers) {
+  const Function f = trace("f", {{"x", {Dtype::kF32, {2}}}}, [](std::span<const Value> in) {
+    return std::vector<Value>{relu(in[0])};
+  });
+  Workspace workspace(compile(f));
+  const float x[2] = {1, -1};
+  float y[2] = {};
+  const void* const in[] = {x, x};
+  void* const out[] = {y, y};
+  EXPECT_DEATH(workspace.run({in, 2}, {out, 1}), "");
+  EXPECT_DEATH(workspace.run({in, 1}, {out, 2}), "");
+  EXPECT_DEATH(workspace.run({}, {}), "");
+}
+
 // A result that later steps read before it is stored, in a narrow dtype or twice, keeps its
 // register until then.
 TEST(Executable, AResultIsStoredAfterOthersHaveBeenComputed) {

@@ -162,7 +162,7 @@ TEST(AlongAxis, TakesAndWritesSingleElements) {
       {x, whole({1, 3}, {1, 0, 7}), reals({1, 3}, {-1, -2, -3})}, [](std::span<const Value> in) {
         return Values{take_along_axis(in[0], in[1], 0), scatter_along_axis(in[0], in[1], in[2], 0)};
       });
-  EXPECT_TRUE(y[0].same_bits(reals({1, 3}, {4, 2, 0})));
+  EXPECT_TRUE(y[0].same_bits(reals({1, 3}, {4, 2, NAN})));
   EXPECT_TRUE(y[1].same_bits(reals({2, 3}, {1, -2, 3, -1, 5, 6})));
   EXPECT_TRUE(run({x, Tensor::from<std::int64_t>({1, 3}, {1, 0, 7})},
                   [](auto in) { return Values{take_along_axis(in[0], in[1], 0)}; })[0]
@@ -170,6 +170,13 @@ TEST(AlongAxis, TakesAndWritesSingleElements) {
   EXPECT_THROW(run({x, whole({3, 3}, {0, 0, 0, 0, 0, 0, 0, 0, 0})},
                    [](auto in) { return Values{take_along_axis(in[0], in[1], 1)}; }),
                Error);
+}
+
+TEST(AlongAxis, CountsFromEitherEnd) {
+  const Tensor x = whole({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto y = run({x, whole({2, 3}, {-1, 0, 2, -3, 3, -4})},
+                     [](auto in) { return Values{take_along_axis(in[0], in[1], 1)}; });
+  EXPECT_TRUE(y[0].same_bits(whole({2, 3}, {3, 1, 3, 4, 0, 0})));
 }
 
 TEST(AlongAxis, FlatIndexIsMinusOneOutside) {
@@ -307,6 +314,16 @@ TEST(Take, PutsTheAxesOfTheIndicesInPlaceOfTheAxis) {
   EXPECT_TRUE(
       y[1].same_bits(whole({2, 3, 1, 4}, {0, 0,   0, 1,   0, 10,  0, 11,  0, 20,  0, 21,
                                           0, 100, 0, 101, 0, 110, 0, 111, 0, 120, 0, 121})));
+}
+
+TEST(Take, GivesNanOutsideAndCountsFromTheEnd) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF64, Dtype::kBf16, Dtype::kF16}) {
+    const auto y = run({reals({3}, {1, 2, 4}), whole({7}, {0, 2, 3, -1, -3, -4, INT32_MIN})},
+                       [&](std::span<const Value> in) {
+                         return Values{cast(take(cast(in[0], dtype), in[1], 0), Dtype::kF64)};
+                       });
+    EXPECT_TRUE(y[0].same_bits(reals({7}, {1, 4, NAN, 4, 1, NAN, NAN}))) << name(dtype);
+  }
 }
 
 // One call takes 64 parts.

@@ -196,6 +196,39 @@ TEST(CrossEntropy, IgnoredExamplesLeaveNoTrace) {
       2);
 }
 
+TEST(CrossEntropy, OfLabelsThatAreNoClass) {
+  const Tensor logits = Tensor::from<float>({3, 2}, {1, 2, 3, 1, 5, 4});
+  const auto labels = [](std::int32_t last) {
+    return Tensor::from<std::int32_t>({3}, {0, 1, last});
+  };
+  const Tensor weights = row({1, 1});
+  const std::vector<Code> losses{
+      [](std::span<const Value> v) { return cross_entropy(v[0], v[1]); },
+      [](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.label_smoothing = 0.1}); },
+      [](std::span<const Value> v) { return cross_entropy(v[0], v[1], {.class_weights = v[2]}); },
+      [](std::span<const Value> v) { return nll_loss(log_softmax(v[0]), v[1]); }};
+  const Tensor two = Tensor::from<float>({2, 2}, {1, 2, 3, 1});
+  const Tensor two_labels = Tensor::from<std::int32_t>({2}, {0, 1});
+  for (const Code& loss : losses) {
+    // -100 is ignored: the mean is over the others.
+    const float known = value_of({two, two_labels, weights}, loss).item<float>();
+    EXPECT_EQ(value_of({logits, labels(-100), weights}, loss).item<float>(), known);
+    for (const std::int32_t none : {2, -1, -99}) {
+      EXPECT_TRUE(std::isnan(value_of({logits, labels(none), weights}, loss).item<float>()));
+      for (const float g : numbers(gradient_of({logits, labels(none), weights}, loss)))
+        EXPECT_TRUE(std::isnan(g) || g == 0) << g;
+    }
+  }
+  const Tensor each = value_of({logits, labels(7)}, [](std::span<const Value> v) {
+    return cross_entropy(v[0], v[1], {.reduction = Reduction::kNone});
+  });
+  EXPECT_TRUE(std::isfinite(numbers(each)[0]) && std::isnan(numbers(each)[2]));
+  const Tensor strict = value_of({logits, labels(-100)}, [](std::span<const Value> v) {
+    return cross_entropy(v[0], v[1], {.ignore_index = std::nullopt});
+  });
+  EXPECT_TRUE(std::isnan(strict.item<float>()));
+}
+
 TEST(KlDivergence, OfATargetOfZero) {
   const std::vector<Tensor> in{row({-1, -INFINITY}), row({1, 0})};
   EXPECT_EQ(

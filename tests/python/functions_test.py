@@ -210,6 +210,68 @@ class Transformations(Refusals):
             self.refused(lambda: lp.compile(lambda a: a[mask(a)])(x), TypeError)
         self.refused(lambda: lp.compile(lambda a: a[np.array([0, 1]), np.array([0, 1])])(x), TypeError)
 
+    def test_indices_count_from_either_end_everywhere(self):
+        """What indices known beforehand are refused for gives NaN where they are known only when the plan runs."""
+        x = floats(4, 3)
+        takes = (
+            lambda a, i: a[i], lambda a, i: lp.take(a, i), lambda a, i: lp.take(a.reshape(1, 4, 3), i, 1)[0], lambda a, i: lp.gather(a, i),
+            lambda a, i: lp.gather(lp.stack([a, a]), lp.stack([i, i]), 1)[1], lp.embedding,
+            lambda a, i: lp.nn.Embedding(4, 3)({"weight": a}, i), lambda a, i: lp.take_along_axis(a, lp.broadcast(i.reshape(-1, 1), (i.size, 3)), 0),
+        )
+        for take in takes:
+            for index in (np.int32([-1, 0, 3, -4]), np.int64([-2])):
+                for way in (take, lp.compile(take), lambda a, i: lp.compile(lambda b: take(b, i))(a)):
+                    self.assertTrue(way(lp.asarray(x), lp.asarray(index)).same_bits(x[index]))
+            for index in (np.int32([0, 4]), np.int64([1, -5])):
+                self.refused(lambda: take(lp.asarray(x), lp.asarray(index)), IndexError)
+                got = np.asarray(lp.compile(take)(x, index))
+                self.assertTrue((got[0] == x[index[0]]).all() and np.isnan(got[1]).all())
+        self.assertEqual(lp.compile(lp.take)(np.int32([1, 2]), np.int32([-1, 2])).tolist(), [2, 0])
+        rows = lp.compile(lp.grad(lambda a, i: lp.take(a, i).sum()))(x, np.int32([-1, 3, 0, 9]))
+        self.assertEqual(rows.tolist(), [[1] * 3, [0] * 3, [0] * 3, [2] * 3])
+
+    def test_indices_to_write_to(self):
+        x, i, y = lp.asarray([1.0, 2.0, 3.0]), np.int32([-1, 0]), np.float32([7, 8])
+        for write in (lp.scatter, lambda a, j, b: lp.scatter_along_axis(a, j, b, 0)):
+            self.assertEqual((write(x, i, y).tolist(), lp.compile(write)(x, i, y).tolist()), ([8, 2, 7], [8, 2, 7]))
+            self.refused(lambda: write(x, i - 3, y), IndexError)
+            self.assertEqual(lp.compile(write)(x, i + 3, y).tolist(), [1, 2, 7])
+        self.assertEqual(lp.scatter_add(i, y, 3).tolist(), [8, 0, 7])
+        self.refused(lambda: lp.scatter_add(i + 3, y, 3), IndexError)
+
+    def test_errors_name_the_function_that_was_called(self):
+        for call in (lambda: lp.embedding(lp.ones((2, 2)), lp.ones(2)), lambda: lp.mse_loss(lp.ones(2), lp.ones(3)), lambda: lp.take_along_axis(lp.ones(2), lp.ones(2))):
+            self.refused(call, lp.Error)
+
+    def test_ids_of_no_word(self):
+        for net in (lp.nn.Gpt(5, context=4, layers=1, width=8, heads=2), lp.nn.CharLm(5, context=4, embedding=2, hidden=[3])):
+            params = net.init()
+            for ids in (np.int32([0, 1, 5, 2]), np.int32([0, 1, -6, 2])):
+                self.refused(lambda: net(params, ids), IndexError)
+                self.assertTrue(np.isnan(lp.compile(net)(params, ids)).any())
+                self.assertTrue(np.isnan(lp.Model(net.function(), params)(ids)).any())
+            self.assertTrue(net(params, np.int32([0, 1, -1, 2])).same_bits(net(params, np.int32([0, 1, 4, 2]))))
+
+    def test_labels_of_no_class(self):
+        x, y = floats(4, 3), np.array([0, -100, 2, 1])
+        kept = [0, 2, 3]
+        losses = (lp.cross_entropy, lambda x, y: lp.nll_loss(lp.log_softmax(x), y), lambda x, y: lp.cross_entropy(x, y, label_smoothing=0.1))
+        for loss in losses:
+            for way in (loss, lp.compile(loss)):
+                self.assertAlmostEqual(way(x, y).item(), way(x[kept], y[kept]).item(), places=6)
+            gradient = np.asarray(lp.grad(loss)(x, y))
+            self.assertTrue((gradient[1] == 0).all() and (gradient[kept] != 0).all())
+            for wrong in ([0, 1, 3, 0], [0, 1, -1, 0]):
+                self.refused(lambda: loss(x, np.array(wrong)), ValueError)
+                self.assertTrue(np.isnan(lp.compile(loss)(x, np.array(wrong)).item()))
+                self.assertTrue(np.isnan(lp.grad(loss)(x, np.array(wrong))).any())
+        self.assertEqual(lp.softmax_cross_entropy(x, y)[1].item(), 0)
+        self.assertTrue(np.isnan(lp.compile(lp.softmax_cross_entropy)(x, y - 1)[1].item()))
+        self.refused(lambda: lp.cross_entropy(x, y, ignore_index=None), ValueError)
+        self.refused(lambda: lp.softmax_cross_entropy(x, y + 1), ValueError)
+        self.assertTrue(np.isfinite(lp.cross_entropy(x, lp.softmax(x)).item()))
+        self.refused(lambda: lp.cross_entropy(x, lp.softmax(x), ignore_index=0), ValueError)
+
     def test_slices_of_traced_code(self):
         x = floats(7, 5)
         ends = (None, -9, -3, 0, 2, 4, 6, 9)
@@ -454,6 +516,23 @@ class GradientsOfOnesOwn(Refusals):
         self.assertTrue((gradients["a"] == x.reshape(2, 2)).all() and (gradients["b"] == 1).all())
         self.assertTrue((lp.grad(lambda v: lp.tanh(lp.stop_gradient(v)).sum())(x) == 0).all())
 
+    def test_a_stopped_gradient_is_kept_in_files(self):
+        slope = lambda f: lp.grad(f)(lp.asarray([2.0, 3.0])).tolist()
+        f = lp.trace(lambda x: (lp.stop_gradient(x) * x).sum(), "f32[2]")
+        for again in (f, lp.expand(f), lp.parse(f.text()), pickle.loads(pickle.dumps(f)), pickle.loads(pickle.dumps(lp.Model(f, {}))).function):
+            self.assertEqual(slope(lambda x: again(x)), [2, 3])
+        self.assertEqual(lp.stop_gradient({"a": [1.0, None]})["a"][0].item(), 1)
+        self.assertEqual(lp.jvp(lambda x: lp.stop_gradient(x) * x, (3.0,), (1.0,))[1].item(), 3)
+
+    def test_a_gradient_of_ones_own_is_not_saved(self):
+        own = lp.trace(lambda x: lp.with_gradient(lambda v: v * 2.0, lambda v, y, c: c * 7.0)(x), "f32[]")
+        model = lp.Model(own, {})
+        for save in (lambda: pickle.dumps(own), lambda: pickle.dumps(model), lambda: lp.save("never.safetensors", model)):
+            self.refused(save, NotImplementedError)
+        for copied in (copy.copy(own), copy.deepcopy(own), copy.deepcopy([model])[0].function):
+            self.assertEqual(lp.grad(copied)(1.0).item(), 7)
+        self.assertEqual(lp.grad(pickle.loads(pickle.dumps(lp.expand(own))))(1.0).item(), 2)
+
     def test_results_and_shared_arguments_that_have_no_gradient(self):
         rows, flags = np.float32([[1, -2], [3, 4]]), np.float32([1, 0])
         times = lambda v, m: v * lp.cast(m, "f32")
@@ -677,6 +756,17 @@ class Functions(Refusals):
             self.assertTrue(again(p, x).same_bits(plain(p, x)))
         self.assertEqual(count(lp.value_and_grad(lp.trace(loss, p, x), recompute=["layers.1"])), count(plain) + 1)
         self.assertEqual(count(lp.trace(lp.value_and_grad(loss, recompute=["layers.1"]), p, x)), count(plain) + 1)
+
+    def test_a_layer_to_compute_again_exists(self):
+        net = lp.nn.mlp([4, 3, 2])
+        loss = lambda p, x: net(p, x).sum()
+        p, x = net.init(), lp.ones(4)
+        for names in (["nonsense"], "nonsense", ["layers.0", "layers.9"]):
+            self.refused(lambda: lp.grad(loss, recompute=names)(p, x), KeyError)
+            self.refused(lambda: lp.value_and_grad(lp.trace(loss, p, x), recompute=names), KeyError)
+        self.refused(lambda: lp.grad(lambda x: x.sum(), recompute=["0"])(x), KeyError)
+        self.refused(lambda: lp.grad(loss, recompute=[0]), TypeError)
+        self.assertTrue(lp.grad(loss, recompute="layers")(p, x).same_bits(lp.grad(loss)(p, x)))
 
     def test_every_op_is_there(self):
         import limpid._ops as ops
@@ -1101,8 +1191,8 @@ class Networks(Refusals):
             for optimizer, state in ((sgd, sgd.init(p)), (plain, {})):
                 moved, _, _ = lp.optim.step(loss, optimizer, clip)(p, state, 1.0, x)
                 np.testing.assert_allclose(-np.asarray(moved["w"]), want, rtol=2e-6)
-        for zero in (lp.optim.Clip(value=0.0), lp.optim.Clip(norm=0.0)):
-            self.refused(lambda: lp.optim.step(loss, sgd, zero)(p, sgd.init(p), 1.0, x), ValueError)
+        for clip in (lp.optim.clip_by_value, lp.optim.clip_by_global_norm):
+            self.refused(lambda: clip(p, 0.0), ValueError)
 
     def test_rates_of_any_kind(self):
         adam = lp.optim.Adam()
@@ -1116,6 +1206,31 @@ class Networks(Refusals):
         for rate in (1, 1.0, np.int64(1), np.float64(1), np.array(1.0), np.float32(1)):
             for got in (step(p, adam.init(p), rate)[0], adam(p, {"w": 2 * p["w"]}, adam.init(p), rate)[0]):
                 self.assertTrue(got["w"].same_bits(step(p, adam.init(p), 1.0)[0]["w"]), rate)
+
+    def test_numbers_are_checked_where_they_are_given(self):
+        o = lp.optim
+        self.refused(lambda: o.Schedule("cos"), KeyError)
+        for wrong in ({"rate": "a"}, {"steps": 1.5}):
+            self.refused(lambda: o.Schedule(**wrong), TypeError)
+        for wrong in ({"rate": float("nan")}, {"factor": float("inf")}, {"steps": -1}, {"warmup": -1}, {"every": 0}):
+            self.refused(lambda: o.Schedule(**wrong), ValueError)
+        self.refused(lambda: o.Adam(beta1=3), ValueError)
+        self.refused(lambda: o.Adam(beta1="a"), TypeError)
+        self.refused(lambda: o.Clip(norm="1"), TypeError)
+        for limit in (-1, 0, float("nan")):
+            self.refused(lambda: o.Clip(norm=limit), ValueError)
+            self.refused(lambda: o.Clip(value=limit), ValueError)
+        self.refused(lambda: o.step(3, o.Adam()), TypeError)
+        self.refused(lambda: o.step(lp.relu, "adam"), TypeError)
+        self.refused(lambda: o.step(lp.relu, o.Adam(), 1.0), TypeError)
+
+    def test_a_forgotten_rate(self):
+        step = lp.optim.step(lambda p, x, y: ((p["w"] * x - y) ** 2).mean(), lp.optim.Sgd())
+        p, x = {"w": 1.0}, lp.ones(3)
+        for call in (step, lp.compile(step)):
+            self.refused(lambda: call(p, {}, x, x), TypeError)
+            self.refused(lambda: call(p, {}, 1.0, 2.0), TypeError)
+            self.refused(lambda: call(p, {}, [0.1], x, x), TypeError)
 
     def test_numbers_of_optimizers_have_names(self):
         for kind in (getattr(lp.optim, kind) for kind, _, _ in _core.optimizers().values()):

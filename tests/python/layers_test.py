@@ -217,6 +217,42 @@ class Dropout(Refusals):
             self.assertTrue(net.training(params, {}, x, key)[0].same_bits(net(params, x, key)))
 
 
+class Choices(Refusals):
+    """What is wrong is said where it is given, not when the layer is first called."""
+
+    def test_code_of_ones_own_is_no_name(self):
+        def relu(x):
+            return x * 0 + 7
+
+        for layer, choice in ((N.Mlp, {"sizes": [4, 3, 2]}), (N.CharLm, {"vocabulary": 5}), (N.FeedForward, {"features": 4, "hidden": 4})):
+            self.refused(lambda: layer(**choice, activation=relu), TypeError)
+            self.refused(lambda: layer(**choice, activation=lambda x: x), TypeError)
+            self.refused(lambda: layer(**choice, activation=lp.compile(lp.relu)), TypeError)
+            self.refused(lambda: layer(**choice, activation=None), TypeError)
+            self.refused(lambda: layer(**choice, activation=lp.exp), KeyError)
+            self.assertEqual(layer(**choice, activation=lp.tanh), layer(**choice, activation="tanh"))
+        self.refused(lambda: N.mlp([4, 3, 2], relu), TypeError)
+        self.refused(lambda: N.GatedFeedForward(4, 4, gate=lp.relu), KeyError)
+        net = N.sequential(N.Linear(2, 3), relu)
+        self.assertEqual(net(net.init(), lp.ones(2)).tolist(), [7] * 3)
+
+    def test_names_and_numbers(self):
+        for wrong in ({"norm": "bach"}, {"init_name": "she"}, {"activation": "rule"}, {"dropout": 1.5}, {"dropout": "much"}, {"sizes": [4]}, {"sizes": [4, -3, 2]}):
+            self.refused(lambda: N.Mlp(**{"sizes": [4, 3, 2], **wrong}), lp.Error)
+        for wrong in ({"norm": "batch"}, {"positions": "x"}, {"feed_forward": "x"}):
+            self.refused(lambda: N.Gpt(10, **wrong), KeyError)
+        self.refused(lambda: N.Gpt(10, heads=3), ValueError)
+        self.refused(lambda: N.Linear(-4, 3), ValueError)
+        self.refused(lambda: N.Linear(4, "three"), TypeError)
+        self.refused(lambda: N.BatchNorm(3, momentum=float("nan")), ValueError)
+
+    def test_parts(self):
+        for make in (lambda part: N.sequential(part), N.Residual, lambda part: N.PreNorm(part, lp.relu), lambda part: N.PostNorm(lp.relu, part)):
+            self.refused(lambda: make("relu"), TypeError)
+            self.refused(lambda: make(N.Linear), TypeError)
+        self.refused(lambda: N.named(3, lp.relu), TypeError)
+
+
 class Others(Refusals):
     def test_the_perceptrons_rule(self):
         net, x, targets, rate = N.Perceptron(2), np.float32([[1, 2], [-1, 1], [2, -1]]), np.float32([1, 0, 1]), 0.5

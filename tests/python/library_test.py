@@ -52,6 +52,29 @@ class Runs(Temporary):
         self.assertIn("rule", (run.diagnose() or [{"rule": ""}])[0])
         self.assertIn("<table", run._repr_html_())
 
+    def test_nan_is_never_the_best(self):
+        part = lambda x, y: lp.data.from_arrays({"x": np.float32(x), "y": y}).train
+        data = lp.data.load("moons").train
+        x, y = np.asarray(data.inputs), np.asarray(data.targets)
+        run = lp.train.Run({"epochs": 6, "early_stopping": {"patience": 2}}, data=(part(x, y), part(np.full((20, 2), 3e38), y[:20]), part(x[:9], y[:9])))
+        end = run.train()
+        self.assertEqual((end["reason"], end["best_epoch"]), ("early stopping", 0))
+        self.assertEqual([(epoch["validation"]["loss"], epoch.get("best", False)) for epoch in run.epochs], [("nan", False)] * 2)
+
+    def test_nan_is_no_class(self):
+        run = lp.train.Run({"data": "moons", "epochs": 1})
+        run.train()
+        model = run.model()
+        path = self.folder / "nan.safetensors"
+        lp.save(path, lp.Model(model.function, model.params.map(lambda v: v * float("nan")), model.config))
+        answer = json.loads(tool("run", path, "--data", "moons", "--json"))["answers"][0]
+        self.assertEqual((answer["prediction"], answer["logits"]), (None, [None, None]))
+        self.assertNotIn("class", answer)
+        said = tool("run", path, "--data", "moons") + tool("eval", path, "--data", "moons")
+        self.assertIn("none", said)
+        self.assertNotIn("-nan", said)
+        self.assertEqual(json.loads(tool("eval", path, "--data", "moons", "--json"))["accuracy"], 0)
+
     def test_stop_and_go_on(self):
         whole = lp.train.Run(self.CONFIG)
         whole.train()
@@ -159,6 +182,9 @@ class Runs(Temporary):
         with self.assertRaises(ValueError):
             lp.train.Run({"data": "no such"})
         self.refused(lambda: lp.train.Run("moons"), TypeError)
+        for wrong in ({"on_event": 3}, {"on_step": "print"}):
+            self.refused(lambda: lp.train.Run(self.CONFIG, **wrong), TypeError)
+        self.refused(lambda: lp.train.Run(self.CONFIG).train(stop=3), TypeError)
         self.refused(lambda: lp.train.Run({"data": "moons", "hidden": [4]}), ValueError)
         self.refused(lambda: lp.train.Run({"epochs": 1}, data=(np.zeros((2, 2)), np.zeros(2))), TypeError)
         for data in (np.zeros((3, 2)), lp.data.load("moons")[:2] + (None,), 3):

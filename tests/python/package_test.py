@@ -60,7 +60,7 @@ class Package(unittest.TestCase):
             return own.union(*(members(classes[b.id]) for b in c.bases))
 
         # How objects are made, compared, kept and shown, and what only says that they are immutable.
-        plumbing = "module doc new init eq hash reduce repr str format getattr setitem buffer release_buffer".split()
+        plumbing = "module doc new init eq hash copy deepcopy reduce repr str format getattr setitem buffer release_buffer".split()
         for name, c in classes.items():
             if not name.startswith("_"):
                 real, told = getattr(lp._core, name), members(c)
@@ -98,7 +98,7 @@ class Package(unittest.TestCase):
         f, lm = net.function(), lp.LanguageModel(gpt, gpt.init())
         sequence = lm.join([1])
         lm.step()
-        kinds = {"Tuple": tuple, "List": list, "Dict": dict, "Callable": object, "int": int, "str": str, "float": float, "bool": bool, "Array": lp.Array, "Function": lp.Function, "Params": lp.Params}
+        kinds = {"Tuple": tuple, "List": list, "Dict": dict, "Callable": object, "int": int, "str": str, "float": float, "bool": bool, "Array": lp.Array, "Function": lp.Function, "Params": lp.Params, "_Same": lp.Array}
         compared = 0
         for x in (
             lp.ones(2), lp.Key(1), f, lp.compile(lambda x: x), lp.Predictor(f, net.init()), lp.Model(f, net.init()), lp.data.synthetic("xor", lp.Key(0), 8),

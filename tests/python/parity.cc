@@ -116,7 +116,7 @@ void add_losses(Table& table) {
   };
   using In = std::span<const Value>;
   add("softmax_cross_entropy", {pair, labels},
-      [](In v) { return softmax_cross_entropy(v[0], v[1]); });
+      [](In v) { return cross_entropy(v[0], v[1], {.reduction = Reduction::kNone}); });
   add("cross_entropy", {pair, labels}, [](In v) { return cross_entropy(v[0], v[1]); });
   add("cross_entropy_smoothed", {pair, labels, f32({6})}, [](In v) {
     return cross_entropy(v[0], v[1],

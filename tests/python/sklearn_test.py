@@ -24,6 +24,19 @@ import limpid.sklearn as estimators
 from refusals import Refusals
 
 
+class Frame:
+    """What scikit-learn takes for a table with names."""
+
+    def __init__(self, numbers, names):
+        self.numbers, self.columns, self.shape = numbers, names, numbers.shape
+
+    def __len__(self):
+        return len(self.numbers)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.numbers, dtype)
+
+
 class Estimators(Refusals):
     def test_classifier(self):
         check_estimator(estimators.MLPClassifier([32], max_iter=30))
@@ -95,8 +108,35 @@ class Estimators(Refusals):
         self.assertFalse(first(1).same_bits(first(2)))
 
     def test_parameters_of_scikit_learns_own(self):
-        for given in ({"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}):
+        nan, infinity = float("nan"), float("inf")
+        for given in (
+            {"learning_rate": "adaptive"}, {"batch_size": "auto"}, {"max_iter": 0}, {"dropout": None}, {"learning_rate": nan}, {"learning_rate": 0},
+            {"learning_rate": infinity}, {"weight_decay": nan}, {"weight_decay": -1}, {"dropout": 1.0}, {"dropout": -0.1},
+        ):
             self.refused(lambda: estimators.MLPClassifier(**given).fit(np.eye(2), [0, 1]), ValueError)
+        for activation in ("rule", lambda x: x):
+            self.refused(lambda: estimators.MLPClassifier(activation=activation).fit(np.eye(2), [0, 1]), (KeyError, TypeError))
+
+    def test_a_network_that_diverges_is_refused(self):
+        x = np.random.default_rng(0).standard_normal((30, 2))
+        for rate, steps in ((1e38, 3), (1e38, 1)):
+            self.refused(lambda: estimators.MLPRegressor([4], learning_rate=rate, max_iter=steps, random_state=1).fit(x, x[:, 0]), ValueError)
+        net = estimators.MLPClassifier([4], max_iter=2, random_state=1).fit(x, x[:, 0] > 0)
+        self.refused(lambda: net.predict(np.array([[0, 0], [1e300, -1e300]])), ValueError)
+
+    def test_names_of_features(self):
+        x = np.random.default_rng(0).standard_normal((30, 2))
+        frame, turned, other = Frame(x, ["a", "b"]), Frame(x[:, ::-1], ["b", "a"]), Frame(x, ["a", "c"])
+        for net in (estimators.MLPClassifier([4], max_iter=2, random_state=1), estimators.MLPRegressor([4], max_iter=2, random_state=1)):
+            net.fit(frame, x[:, 0] > 0)
+            self.assertEqual(net.feature_names_in_.tolist(), ["a", "b"])
+            for wrong in (turned, other):
+                with self.assertRaisesRegex(ValueError, "feature names should match"):
+                    net.predict(wrong)
+            with self.assertWarnsRegex(UserWarning, "feature names"):
+                plain = net.predict(x)
+            self.assertEqual(net.predict(frame).tolist(), plain.tolist())
+            self.assertFalse(hasattr(net.fit(x, x[:, 0] > 0), "feature_names_in_"))
 
     def test_probabilities_of_classes(self):
         x = np.random.default_rng(0).standard_normal((30, 2))
@@ -108,7 +148,8 @@ class Estimators(Refusals):
             np.testing.assert_array_equal(net.predict(x), net.classes_[p.argmax(axis=1)])
             self.assertEqual((net.n_iter_, len(net.loss_curve_), net.n_features_in_), (3, 3, 2))
         for bad in (x[:, :1], np.full((2, 2), np.nan)):
-            self.refused(lambda: net.predict(bad), ValueError)
+            with self.assertRaises(ValueError):
+                net.predict(bad)
 
     def test_units_and_forms_of_targets(self):
         x = np.random.default_rng(0).standard_normal((40, 2))

@@ -3,6 +3,7 @@
 
 import sys
 import unittest
+import warnings
 
 try:
     import torch
@@ -110,6 +111,48 @@ class Torch(Refusals):
         lt.from_torch(module, torch.randn(3, 4))
         self.assertEqual([part.training for part in module.modules()], modes)
         self.assertEqual(modes, [True, True, False, True])
+
+    def test_parameters_are_those_of_the_state_dict(self):
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+                self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(4) for _ in range(2))  # equal first weights
+                self.attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+                self.batch = torch.nn.BatchNorm1d(4)
+
+            def forward(self, x):  # products of three dimensions
+                x = self.norms[1](self.second(self.norms[0](self.first(x))))
+                x = x + self.attention(x, x, x, need_weights=False)[0]
+                return self.batch(x.mean(1))
+
+        module, x = Net(), torch.randn(2, 3, 4)
+        for training in (True, False):
+            module.train(training)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the tracer, about the attention
+                model = lt.from_torch(module, x)
+            state = module.state_dict()
+            del state["batch.num_batches_tracked"]
+            self.assertEqual(set(model.params), set(state))
+            for name, value in model.params.items():
+                np.testing.assert_array_equal(np.asarray(value), state[name].numpy())
+        np.testing.assert_allclose(np.asarray(model(x)), module.eval()(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+    def test_a_tied_weight_is_one_parameter(self):
+        class Tied(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.head = torch.nn.Embedding(5, 3), torch.nn.Linear(3, 5, bias=False)
+                self.head.weight = self.table.weight
+
+            def forward(self, ids):
+                return self.head(self.table(ids))
+
+        module, ids = Tied(), torch.tensor([[0, 4]])
+        model = lt.from_torch(module, ids)
+        self.assertEqual(list(model.params), ["table.weight"])
+        np.testing.assert_allclose(np.asarray(model(ids)), module(ids).detach().numpy(), rtol=1e-5, atol=1e-6)
 
     def test_a_module_of_two_inputs(self):
         class Weighted(torch.nn.Module):

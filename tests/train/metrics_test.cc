@@ -130,11 +130,24 @@ TEST(Metrics, MultiLabel) {
   EXPECT_DOUBLE_EQ(wider.metrics.at("macro_f1"), (0.5 + 2.0 / 3) / 3);
 }
 
-TEST(Metrics, APredictionIsTheFirstLargestOrTheFirstNan) {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
+TEST(Metrics, APredictionIsTheFirstLargest) {
   EXPECT_EQ(prediction_of(std::vector<float>{1, 3, 3}), 1u);
-  EXPECT_EQ(prediction_of(std::vector<float>{1, nan, 3, nan}), 1u);
-  EXPECT_EQ(prediction_of(std::vector<float>{nan, 3}), 0u);
+}
+
+TEST(Metrics, NanIsNoClass) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(prediction_of(std::vector<float>{1, nan, 3}));
+  EXPECT_FALSE(prediction_of(std::vector<float>{nan, nan}));
+  const Tensor logits = Tensor::from<float>({3, 2}, {nan, nan, nan, 1, 1, 0});
+  const Tensor labels = Tensor::from<std::int32_t>({3}, {0, 0, 0});
+  const TestResult classes = classification_metrics(logits, labels);
+  EXPECT_DOUBLE_EQ(classes.metrics.at("accuracy"), 1.0 / 3);
+  EXPECT_EQ(classes.confusion, (std::vector<std::vector<std::int64_t>>{{1, 0}, {0, 0}}));
+  EXPECT_DOUBLE_EQ(next_token_metrics(logits, labels).metrics.at("accuracy"), 1.0 / 3);
+  const Tensor targets = Tensor::from<float>({3, 2}, {0, 0, 0, 1, 1, 0});
+  EXPECT_DOUBLE_EQ(multilabel_metrics(logits, targets).metrics.at("accuracy"), 0.5);
+  EXPECT_TRUE(
+      std::isnan(regression_metrics(logits, Tensor::zeros(logits.type())).metrics.at("r2")));
 }
 
 TEST(Metrics, HalfALabelIsNone) {

@@ -31,20 +31,20 @@ struct ModelAnswer {
   double probability;
 };
 
-// The wrong predictions, those with the highest probability first. A prediction of NaN has no
-// probability and is left out.
+// The wrong predictions, those with the highest probability first. Where a logit is NaN there is
+// none.
 std::vector<ModelAnswer> wrong_answers(const Tensor& logits, const Tensor& labels) {
   const std::int64_t rows = logits.shape()[0];
   const auto classes = static_cast<std::size_t>(logits.shape()[1]);
   std::vector<ModelAnswer> wrong;
   for (std::int64_t r = 0; r < rows; ++r) {
     const auto row = logits.values<float>().subspan(static_cast<std::size_t>(r) * classes, classes);
-    const std::size_t answer = train::prediction_of(row);
+    const std::optional<std::size_t> answer = train::prediction_of(row);
     const std::int64_t label = labels.values<std::int32_t>()[static_cast<std::size_t>(r)];
-    if (static_cast<std::int64_t>(answer) == label || std::isnan(row[answer])) continue;
+    if (!answer || static_cast<std::int64_t>(*answer) == label) continue;
     double sum = 0;
-    for (float z : row) sum += std::exp(static_cast<double>(z - row[answer]));
-    wrong.push_back({r, label, static_cast<std::int64_t>(answer), 1 / sum});
+    for (float z : row) sum += std::exp(static_cast<double>(z - row[*answer]));
+    wrong.push_back({r, label, static_cast<std::int64_t>(*answer), 1 / sum});
   }
   std::stable_sort(wrong.begin(), wrong.end(), [](const ModelAnswer& a, const ModelAnswer& b) {
     return a.probability > b.probability;

@@ -114,8 +114,11 @@ class Terminal {
     const Dataset& test = run_.data().test;
     std::string text;
     if (run_.trainer().ending() == Ending::kEarlyStopping)
-      text +=
-          fmt::format("stopped early: epoch {} was the best, its model is kept\n", end.best_epoch);
+      text += end.best_epoch > 0
+                  ? fmt::format("stopped early: epoch {} was the best, its model is kept\n",
+                                end.best_epoch)
+                  : "stopped early: no epoch was the best, as the metric of each is nan on the "
+                    "validation set; the last model is kept\n";
     if (test.size() > 0)
       text += fmt::format("\non the test set of {}:\n\n{}", counted(test.size(), "example"),
                           scores_text(test, end.test));

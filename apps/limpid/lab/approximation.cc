@@ -9,6 +9,7 @@
 #include "apps/limpid/lab/fit.h"
 #include "apps/limpid/lab/perceptron.h"
 #include "limpid/core/arithmetic.h"
+#include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 
 namespace limpid::lab {
@@ -111,8 +112,8 @@ Table to_table(std::span<const Approximation> rows) {
               {}};
   for (const Approximation& r : rows)
     table.rows.push_back({r.task, fmt::format("{} {}", r.units, r.activation),
-                          fmt::format("{}", r.steps), fmt::format("{:.2g}", r.loss),
-                          fmt::format("{:.2g}", r.error)});
+                          fmt::format("{}", r.steps), fmt::format("{:.2g}", unsigned_nan(r.loss)),
+                          fmt::format("{:.2g}", unsigned_nan(r.error))});
   return table;
 }
 

@@ -175,8 +175,9 @@ Table to_table(std::span<const Collapse> rows) {
   for (const Collapse& r : rows)
     table.rows.push_back({r.network, change(r.before.ops, r.after.ops),
                           change(r.before.parameters, r.after.parameters),
-                          change(r.before.flops, r.after.flops), fmt::format("{:.2g}", r.largest),
-                          fmt::format("{:.2g}", r.difference)});
+                          change(r.before.flops, r.after.flops),
+                          fmt::format("{:.2g}", unsigned_nan(r.largest)),
+                          fmt::format("{:.2g}", unsigned_nan(r.difference))});
   return table;
 }
 

@@ -36,10 +36,6 @@ std::span<const float> row_of(const Tensor& table, std::int64_t row) {
   return table.values<float>().subspan(static_cast<std::size_t>(row) * width, width);
 }
 
-std::int64_t prediction_of(std::span<const float> logits) {
-  return static_cast<std::int64_t>(train::prediction_of(logits));
-}
-
 // The target of the last token of a window.
 std::int32_t label_of(const Dataset& data, std::int64_t row) {
   const Tensor targets = data.targets_of(row, 1);
@@ -74,12 +70,20 @@ std::string class_text(const Dataset& data, std::int64_t number) {
   return data.task == Task::kNextToken ? in_quotes(*name) : *name;
 }
 
+// "none" where a logit is NaN.
+std::string prediction_text(const Dataset& data, std::span<const float> logits) {
+  const auto best = train::prediction_of(logits);
+  return best ? class_text(data, static_cast<std::int64_t>(*best)) : "none";
+}
+
 std::string output_name(const Dataset& data, std::int64_t column) {
   const auto at = static_cast<std::size_t>(column);
   return at < data.target_names.size() ? data.target_names[at] : fmt::format("output {}", column);
 }
 
-std::string probability_text(float p) { return fmt::format("{:.6f}", p); }
+std::string probability_text(float p) {
+  return fmt::format("{:.6f}", unsigned_nan(static_cast<double>(p)));
+}
 
 Json numbers_json(std::span<const float> numbers) {
   Json list = Json::array();
@@ -165,10 +169,10 @@ Table classes_table(const Examples& examples, const Tensor& logits, const Tensor
     if (!line.example) {
       cells.push_back("none: " + line.problem);
     } else {
-      const std::int64_t best = prediction_of(row_of(logits, *line.example));
-      cells.push_back(class_text(data, best));
-      cells.push_back(
-          probability_text(row_of(probabilities, *line.example)[static_cast<std::size_t>(best)]));
+      const std::span<const float> row = row_of(logits, *line.example);
+      cells.push_back(prediction_text(data, row));
+      cells.push_back(probability_text(
+          row_of(probabilities, *line.example)[train::prediction_of(row).value_or(0)]));
       if (has_targets(data)) cells.push_back(class_text(data, label_of(data, *line.example)));
     }
     cells.resize(table.columns.size());
@@ -241,9 +245,13 @@ Json answers_json(const Examples& examples, const Tensor& all_outputs) {
     }
     const std::int64_t i = *line.example;
     if (classes && has_targets(data)) answer["label"] = label_of(data, i);
-    if (classes) answer["prediction"] = prediction_of(row_of(outputs, i));
-    if (const auto name = known_name(data, prediction_of(row_of(outputs, i))); classes && name)
-      answer["class"] = *name;
+    if (classes) {
+      const auto best = train::prediction_of(row_of(outputs, i));
+      answer["prediction"] = best ? Json(*best) : Json();
+      if (const auto name =
+              best ? known_name(data, static_cast<std::int64_t>(*best)) : std::nullopt)
+        answer["class"] = *name;
+    }
     answer[numbers ? "outputs" : "logits"] = numbers_json(row_of(outputs, i));
     if (!numbers) answer["probabilities"] = numbers_json(row_of(probabilities, i));
     if (!classes && has_targets(data)) answer["targets"] = numbers_json(row_of(data.targets, i));
@@ -278,7 +286,7 @@ std::string answers_csv(const Examples& examples, const Tensor& outputs) {
     cells.push_back(std::to_string(row_number(data, line)));
     if (ids) cells.push_back(id_of(data, line));
     if (line.example) {
-      if (classes) cells.push_back(class_text(data, prediction_of(row_of(outputs, *line.example))));
+      if (classes) cells.push_back(prediction_text(data, row_of(outputs, *line.example)));
       for (const float number : row_of(shown, *line.example))
         cells.push_back(exact_number(static_cast<double>(number), Dtype::kF32));
     }
@@ -306,7 +314,7 @@ void print_answers(const Examples& examples, const Tensor& all_outputs) {
     const std::string target = target_text(data, i);
     print(fmt::format("example {}: {}{}prediction {}\n", examples.first + i, target,
                       target.empty() ? "" : ", ",
-                      printable(class_text(data, prediction_of(row_of(outputs, i))))));
+                      printable(prediction_text(data, row_of(outputs, i)))));
     print(class_table(data, row_of(outputs, i), row_of(shown, i)));
   }
 }

@@ -7,6 +7,7 @@
 #include "apps/limpid/support/output.h"
 #include "apps/limpid/support/scores.h"
 #include "apps/limpid/support/terminal.h"
+#include "limpid/core/number_text.h"
 
 namespace limpid::tool {
 namespace {
@@ -89,7 +90,7 @@ void Progress::step(const train::StepEvent& e) {
   // left out, then the end.
   const std::size_t columns = terminal_columns() - 1;
   std::string line = fmt::format("{:>9}   ", fmt::format("{}/{}", e.epoch, epochs_));
-  std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}", step, length, e.loss);
+  std::string numbers = fmt::format("{:>4}/{}   loss {:.4f}", step, length, unsigned_nan(e.loss));
   if (line.size() + numbers.size() + left.size() <= columns) numbers += left;
   constexpr std::size_t kShortest = 5, kLongest = 30;
   const std::size_t taken = line.size() + 1 + numbers.size();
@@ -117,13 +118,13 @@ void Progress::epoch(const train::EpochEvent& e, bool last) {
 
 void Progress::row(const train::EpochEvent& e) const {
   std::string line = fmt::format("{:>9}", fmt::format("{}/{}", e.epoch, epochs_)) +
-                     cell(fmt::format("{:.4f}", e.train.at("loss")), "train loss");
+                     cell(fmt::format("{:.4f}", unsigned_nan(e.train.at("loss"))), "train loss");
   if (!watched_.empty()) {
-    line += cell(fmt::format("{:.4f}", e.validation.at("loss")), watched_ + " loss");
+    line += cell(fmt::format("{:.4f}", unsigned_nan(e.validation.at("loss"))), watched_ + " loss");
     for (const std::string& m : metrics_)
       line += cell(score_text(m, e.validation.at(m)), watched_ + " " + m);
   }
-  line += cell(fmt::format("{:.3f}", e.gradient_norm), "") +
+  line += cell(fmt::format("{:.3f}", unsigned_nan(e.gradient_norm)), "") +
           cell(fmt::format("{:.0f}", e.samples_per_second), "samples/s");
   print(line + (e.best ? "  *\n" : "\n"));
 }

@@ -21,7 +21,7 @@ constexpr std::size_t kMostClasses = 20;
 // With more classes, only those with the lowest F1 are printed.
 constexpr std::size_t kMostRows = 100;
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string percent(double share) { return fmt::format("{:.2f} %", unsigned_nan(100 * share)); }
 
 Table metrics_table(const train::TestResult& result) {
   Table table{{{"metric", Align::kLeft}, {"value", Align::kRight}}, {}};

@@ -9,6 +9,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/core/statistics.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/onnx/import/detail/importer.h"
@@ -61,8 +62,8 @@ void compare(std::size_t output, const Tensor& result, const Tensor& expected, b
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("output {}: {} of {} numbers differ, by up to {:.3g}: got {:.9g} at "
                             "{}, expected {:.9g}",
-                            output, wrong, expected.elements(), largest, all[worst], worst,
-                            wanted_all[worst]));
+                            output, wrong, expected.elements(), unsigned_nan(largest),
+                            unsigned_nan(all[worst]), worst, unsigned_nan(wanted_all[worst])));
 }
 
 void run_set(const fs::path& model, const fs::path& set, NodeTest& test) {

@@ -137,12 +137,18 @@ std::string owners_text(const std::vector<std::string>& owners) {
 
 ConfigKey key_of(const optim::Number& number) {
   const bool is_switch = number.range == optim::Range::kSwitch;
-  std::vector<std::string> owners;
+  // What it means, and to which optimisers: nearly always the same to all of them.
+  std::vector<std::pair<std::string_view, std::vector<std::string>>> meanings;
   Grouped defaults;
   for (const std::string& optimizer : optim::optimizer_names())
     for (const optim::Number& other : optim::numbers_of(optimizer))
       if (other.name == number.name) {
-        owners.push_back(optimizer);
+        const auto known = std::find_if(meanings.begin(), meanings.end(),
+                                        [&](const auto& m) { return m.first == other.help; });
+        if (known == meanings.end())
+          meanings.push_back({other.help, {optimizer}});
+        else
+          known->second.push_back(optimizer);
         defaults.add(optimizer,
                      is_switch ? text(other.in_training != 0) : number_text(other.in_training));
       }
@@ -150,12 +156,15 @@ ConfigKey key_of(const optim::Number& number) {
     const auto found = recipe.numbers.find(number.name);
     return found == recipe.numbers.end() ? "" : number_text(found->second);
   });
+  std::string help;
+  for (const auto& [meaning, owners] : meanings)
+    help += (help.empty() ? "" : "; ") + std::string(meaning) + owners_text(owners);
   std::string flag = fmt::format("--{}", number.name);
   std::replace(flag.begin(), flag.end(), '_', '-');
   ConfigKey key{.path = fmt::format("optimizer.{}", number.name),
                 .flag = flag,
                 .member = &TrainConfig::optimizer_numbers,
-                .help = std::string(number.help) + owners_text(owners),
+                .help = help,
                 .otherwise = by_optimizer(defaults) + of_recipes};
   if (is_switch) {
     key.member = &TrainConfig::optimizer_switches;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/number_text.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 
@@ -110,9 +111,9 @@ void describe_op(const Replay& replay, const Node& node, NonFiniteOrigin& origin
 
 std::string operand_text(const NonFiniteOrigin::Operand& o) {
   const Statistics& s = o.statistics;
-  std::string text =
-      fmt::format("{} {} had min {:.4g}, mean {:.4g}, std {:.4g}, max {:.4g}", in_quotes(o.value),
-                  to_string(o.type), s.min, s.mean, s.std, s.max);
+  std::string text = fmt::format("{} {} had min {:.4g}, mean {:.4g}, std {:.4g}, max {:.4g}",
+                                 in_quotes(o.value), to_string(o.type), unsigned_nan(s.min),
+                                 unsigned_nan(s.mean), unsigned_nan(s.std), unsigned_nan(s.max));
   if (s.nans + s.infs > 0) text += fmt::format(" and {} NaN, {} infinite", s.nans, s.infs);
   return text;
 }

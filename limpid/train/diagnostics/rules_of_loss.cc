@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limpid/core/number_text.h"
 #include "limpid/train/diagnostics/detail/rules.h"
 
 namespace limpid::train::detail {
@@ -133,10 +134,11 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
   if (bad == log.steps.end() && failed) bad = log.steps.end() - 1;
   if (bad == log.steps.end()) return {};
   std::string symptom =
-      !std::isfinite(bad->loss) ? fmt::format("the loss is {} in step {}", bad->loss, bad->step)
+      !std::isfinite(bad->loss)
+          ? fmt::format("the loss is {} in step {}", unsigned_nan(bad->loss), bad->step)
       : !std::isfinite(bad->gradient_norm)
           ? fmt::format("the gradient norm is {} in step {}, at a loss of {:.4g}",
-                        bad->gradient_norm, bad->step, bad->loss)
+                        unsigned_nan(bad->gradient_norm), bad->step, bad->loss)
           : fmt::format("step {} made a parameter that is not finite, at a loss of {:.4g}",
                         bad->step, bad->loss);
   if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);

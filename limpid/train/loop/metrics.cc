@@ -113,18 +113,16 @@ double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t outpu
     residual += error * error;
     total += (target - mean) * (target - mean);
   }
+  if (std::isnan(residual)) return residual;
   if (total == 0) return residual == 0 ? 1 : 0;
   return 1 - residual / total;
 }
 
 }  // namespace
 
-// As the op argmax.
-std::size_t prediction_of(std::span<const float> logits) {
-  const auto nan =
-      std::find_if(logits.begin(), logits.end(), [](float v) { return std::isnan(v); });
-  const auto best = nan != logits.end() ? nan : std::max_element(logits.begin(), logits.end());
-  return static_cast<std::size_t>(best - logits.begin());
+std::optional<std::size_t> prediction_of(std::span<const float> logits) {
+  if (std::any_of(logits.begin(), logits.end(), [](float v) { return std::isnan(v); })) return {};
+  return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
@@ -140,10 +138,11 @@ TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
   std::int64_t near = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::size_t label = label_of("classification", labels, i, classes);
-    const std::size_t answer = prediction_of(row_of(logits, i));
-    if (readable) ++result.confusion[label][answer];
+    const std::optional<std::size_t> answer = prediction_of(row_of(logits, i));
     ++counts[label].labels;
-    ++counts[answer].answers;
+    if (!answer) continue;
+    if (readable) ++result.confusion[label][*answer];
+    ++counts[*answer].answers;
     if (answer == label) ++counts[label].right;
     right += answer == label;
     near += among_top(row_of(logits, i), label);
@@ -164,12 +163,13 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets) {
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t right_here = 0;
     for (std::size_t c = 0; c < counts.size(); ++c) {
-      const bool given = row_of(logits, i)[c] > 0;
+      const float logit = row_of(logits, i)[c];
+      const bool given = logit > 0;
       const bool wanted = row_of(targets, i)[c] > 0.5f;
       counts[c].answers += given;
       counts[c].labels += wanted;
       counts[c].right += given && wanted;
-      right_here += given == wanted;
+      right_here += given == wanted && !std::isnan(logit);
     }
     right += right_here;
     exact += right_here == logits.shape()[1];

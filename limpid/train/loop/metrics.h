@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,9 +17,9 @@
 
 namespace limpid::train {
 
-// The class that the logits of an example predict: the index of the largest one (the first of equal
-// ones), or of the first NaN.
-std::size_t prediction_of(std::span<const float> logits);
+// The class that the logits of an example predict: the index of the largest one, the first of equal
+// ones. None if a logit is NaN: then every metric counts the example as wrong.
+std::optional<std::size_t> prediction_of(std::span<const float> logits);
 
 // Classification: logits f32 [N, classes], labels i32 [N]; predictions are those of
 // prediction_of().

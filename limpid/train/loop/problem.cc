@@ -90,6 +90,8 @@ bool fits(Loss::Kind kind, Task task) {
 Value losses_of(const Loss& loss, Value output, Value target) {
   switch (loss.kind) {
     case Loss::Kind::kCrossEntropy:
+      // All labels of the data are classes.
+      if (loss.label_smoothing == 0) return softmax_cross_entropy(output, target);
       return cross_entropy(
           output, target, {.reduction = Reduction::kNone, .label_smoothing = loss.label_smoothing});
     case Loss::Kind::kBinaryCrossEntropy:

@@ -1,6 +1,8 @@
 // Export of ops that read and write rows of tensors by index.
 #include <algorithm>
+#include <limits>
 
+#include "limpid/core/half.h"
 #include "limpid/formats/onnx/export/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -9,26 +11,27 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Whether each index is in [0, size), and the indices with `otherwise` in place of those that are
-// not.
+// Whether each index is in [first, size), and the indices with `otherwise` in place of those that
+// are not.
 struct Checked {
   std::string inside;
   std::string numbers;
 };
-Checked check_numbers(OpCall& c, std::size_t input, Number size, Number otherwise) {
+Checked check_numbers(OpCall& c, std::size_t input, Number first, Number size, Number otherwise) {
   GraphWriter& g = c.graph();
   const Dtype d = c.dtype(input);
   const std::string numbers = c.input(input);
-  const std::string inside = g.node("And", {g.node("LessOrEqual", {g.constant(0, d), numbers}),
+  const std::string inside = g.node("And", {g.node("LessOrEqual", {g.integer(first, d), numbers}),
                                             g.node("Less", {numbers, g.integer(size, d)})});
   return {inside, g.node("Where", {inside, numbers, g.integer(otherwise, d)})};
 }
 
-// Whether all elements of a constant are in [0, size).
-bool all_inside(const Tensor* numbers, Number size) {
+// Whether all elements of a constant are in [first, size).
+bool all_inside(const Tensor* numbers, Number first, Number size) {
   if (!numbers || size.factor != 0) return false;
   const auto inside = [&](auto all) {
-    return std::all_of(all.begin(), all.end(), [&](auto i) { return i >= 0 && i < size.constant; });
+    return std::all_of(all.begin(), all.end(),
+                       [&](auto i) { return i >= first.constant && i < size.constant; });
   };
   return numbers->dtype() == Dtype::kI32 ? inside(numbers->values<std::int32_t>())
                                          : inside(numbers->values<std::int64_t>());
@@ -41,31 +44,45 @@ std::string as_lists(OpCall& c, const std::string& numbers, std::size_t rank) {
   return g.node("Unsqueeze", {wide, g.integers(List{static_cast<std::int64_t>(rank)})});
 }
 
-// An index out of range gives zeros here, while ONNX counts from the end or fails.
-Names write_gather(OpCall& c) {
+// Rows by index, `none` for one out of range, for which ONNX fails; its negative ones count from
+// the end.
+Names write_rows(OpCall& c, bool from_either_end, const Tensor& none) {
   GraphWriter& g = c.graph();
   const std::int64_t batch = c.fixed_integer("batch");
   const Numbers x = c.shape(0), indices = c.shape(1);
   const Number rows = x[static_cast<std::size_t>(batch)];
   if (rows.is(0)) {
-    const Tensor zero = Tensor::zeros({c.dtype(0), Shape{1}});
-    return {g.node("ConstantOfShape", {g.integers(c.output_shape())}, {{"value", zero}})};
+    return {g.node("ConstantOfShape", {g.integers(c.output_shape())},
+                   {{"value", none.reshape(Shape{1})}})};
   }
   const auto gather = [&](const std::string& numbers) {
     if (batch == 0) return g.node("Gather", {c.input(0), numbers});
     return g.node("GatherND", {c.input(0), as_lists(c, numbers, indices.size())},
                   {{"batch_dims", batch}});
   };
-  if (all_inside(c.constant(1), rows)) return {gather(c.input(1))};
-  const Checked checked = check_numbers(c, 1, rows, {});
+  const Number first = from_either_end ? rows * -1 : Number{};
+  if (all_inside(c.constant(1), first, rows)) return {gather(c.input(1))};
+  const Checked checked = check_numbers(c, 1, first, rows, {});
   const std::string found = gather(checked.numbers);
   std::string inside = checked.inside;
   List axes;
   for (std::size_t d = indices.size(); d < c.output_shape().size(); ++d)
     axes.push_back(static_cast<std::int64_t>(d));
   if (!axes.empty()) inside = g.node("Unsqueeze", {inside, g.integers(axes)});
-  const Tensor zero = Tensor::zeros({c.dtype(0), Shape{}});
-  return {g.node("Where", {inside, found, g.constant(zero)})};
+  return {g.node("Where", {inside, found, g.constant(none)})};
+}
+
+Names write_gather(OpCall& c) { return write_rows(c, false, Tensor::zeros({c.dtype(0), Shape{}})); }
+
+Names write_take(OpCall& c) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const Dtype d = c.dtype(0);
+  return write_rows(c, true,
+                    d == Dtype::kF64    ? Tensor::scalar(static_cast<double>(kNan))
+                    : d == Dtype::kF32  ? Tensor::scalar(kNan)
+                    : d == Dtype::kBf16 ? Tensor::scalar(to_bf16(kNan))
+                    : d == Dtype::kF16  ? Tensor::scalar(to_f16(kNan))
+                                        : Tensor::zeros({d, Shape{}}));
 }
 
 // The operands of a scatter as matrices of rows: those of all batches one after another, with one
@@ -89,7 +106,7 @@ std::string scatter(OpCall& c, const std::string& data, std::size_t indices_at, 
                   {{"value", Tensor::zeros({c.output_dtype(), Shape{1}})}});
   };
 
-  const Checked checked = check_numbers(c, indices_at, size, size);
+  const Checked checked = check_numbers(c, indices_at, {}, size, size);
   std::string numbers = g.node("Cast", {checked.numbers}, {{"to", element_type(Dtype::kI64)}});
   numbers = g.node("Reshape", {numbers, g.integers(Numbers{batches, each})});
   const std::string firsts = g.node(
@@ -127,6 +144,7 @@ Names write_scatter_multiply(OpCall& c) {
 
 constexpr ExportOp kRowExports[] = {
     {&op::gather, write_gather},
+    {&op::take, write_take},
     {&op::scatter_add, write_scatter_add},
     {&op::scatter, write_scatter},
     {&op::scatter_multiply, write_scatter_multiply},

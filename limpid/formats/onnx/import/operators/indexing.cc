@@ -31,14 +31,13 @@ std::size_t axis_of(const Node& node, const Value& x, std::int64_t otherwise) {
 Values import_gather(Node& node) {
   const Value x = node.input(0);
   const std::size_t axis = axis_of(node, x, 0);
-  return {take(x, counted(node.input(1), x.shape()[axis]), static_cast<std::int64_t>(axis))};
+  return {take(x, node.input(1), static_cast<std::int64_t>(axis))};
 }
 
 Values import_gather_elements(Node& node) {
   const Value x = node.input(0);
   const std::size_t axis = axis_of(node, x, 0);
-  return {
-      take_along_axis(x, counted(node.input(1), x.shape()[axis]), static_cast<std::int64_t>(axis))};
+  return {take_along_axis(x, node.input(1), static_cast<std::int64_t>(axis))};
 }
 
 // Rows of x by multi-indices, which are the last dimension of ONNX's indices: x with the indexed

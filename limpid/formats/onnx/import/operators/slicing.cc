@@ -100,7 +100,7 @@ Value every(const Node& node, Value x, std::size_t axis, const Range& r) {
   const Value places =
       counting(node, count, Dtype::kI64) * constant(node.builder(), Tensor::scalar(step)) +
       constant(node.builder(), Tensor::scalar(r.start));
-  return take(x, places, signed_axis(axis));
+  return gather_along(x, places, signed_axis(axis));
 }
 
 Values import_slice(Node& node) {
@@ -229,7 +229,7 @@ Values import_pad(Node& node) {
     const std::int64_t high = padding.high[axis];
     if (low == 0 && high == 0) continue;
     if (size == 0) node.fail(ErrorCode::kShape, "an empty dimension cannot be padded");
-    x = take(x, places(node, size, low, size + low + high, fill), signed_axis(axis));
+    x = gather_along(x, places(node, size, low, size + low + high, fill), signed_axis(axis));
   }
   return {x};
 }
@@ -250,8 +250,9 @@ Values import_compress(Node& node) {
     node.fail(
         ErrorCode::kShape,
         fmt::format("the condition is true at {}, expected places below {}", places.back(), size));
-  return {take(x, constant(node.builder(), Tensor::from({signed_axis(places.size())}, places)),
-               signed_axis(axis))};
+  return {gather_along(x,
+                       constant(node.builder(), Tensor::from({signed_axis(places.size())}, places)),
+                       signed_axis(axis))};
 }
 
 // Of a known tensor: [rank, count], the places in order.

@@ -67,6 +67,7 @@ Options options_of(const Node& node) {
   Options options;
   options.reduction = reduction_of(node);
   options.class_weights = node.optional_input(2);
+  options.ignore_index.reset();
   if (node.has("ignore_index")) {
     options.ignore_index = node.integer("ignore_index");
     using Limits = std::numeric_limits<std::int32_t>;
