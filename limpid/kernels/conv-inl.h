@@ -1,0 +1,315 @@
+// Convolutions as products with patches, packed panel by panel: docs/arithmetic.md, "Convolutions".
+// Lanes run over positions, which are contiguous in the images and in the result. Padding is packed
+// as zeros and takes part. Included once for every target, by matmul.cc, whose tiles it shares.
+#include "limpid/kernels/tile-inl.h"
+
+#if defined(LIMPID_KERNELS_CONV_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef LIMPID_KERNELS_CONV_INL_H_
+#undef LIMPID_KERNELS_CONV_INL_H_
+#else
+#define LIMPID_KERNELS_CONV_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace limpid::kernels::HWY_NAMESPACE {
+
+// Columns of B packed at a time: a block of the sum takes half of a second-level cache or less.
+constexpr std::size_t kConvColumns = HWY_MAX(4 * kPanel, 128);
+static_assert(kConvColumns % kPanel == 0);
+// Rows that share them.
+constexpr std::size_t kConvRows = 480;
+// Rows and columns of the gradient of a weight that share packed blocks of positions.
+constexpr std::size_t kGradientRows = 144, kGradientColumns = 128;
+static_assert(kGradientColumns % kPanel == 0);
+// Floats between packed rows of patches: whole vectors, but no power of two.
+constexpr std::size_t kPackedRow = kBlock + 16;
+
+// ---- patches
+
+// Fills lanes [begin, end) of the vector at `to` from `from` on, which is where lane 0 would be.
+struct Piece {
+  enum Kind : std::uint8_t {
+    kWhole,
+    kZero,
+    kFirst,
+    kMore
+  } kind;  // kMore: of a vector begun before
+  std::uint8_t begin, end;
+  std::uint16_t to;
+  std::ptrdiff_t from;
+};
+// Each position may be a piece of its own, and each vector may need zeros.
+constexpr std::size_t kMostPieces = kBlock + kBlock / kLanes + 1;
+
+// What a tap reads at consecutive columns of patches, as pieces that every channel shares. They
+// fill whole vectors.
+class Pieces {
+ public:
+  // `columns` are at most kBlock.
+  HWY_INLINE void find(const Patches& p, std::size_t tap, Range columns) {
+    count_ = 0;
+    filled_ = 0;
+    const std::size_t ty = tap / p.taps[2] % p.taps[1], tz = tap / (p.taps[2] * p.taps[1]);
+    const std::ptrdiff_t x_step = p.step[2];
+    const std::ptrdiff_t x_first =
+        p.first[2] + static_cast<std::ptrdiff_t>(tap % p.taps[2]) * p.tap_step[2];
+    std::size_t x = columns.begin % p.out[2], y = columns.begin / p.out[2] % p.out[1];
+    std::size_t z = columns.begin / (p.out[2] * p.out[1]) % p.out[0];
+    std::size_t image = columns.begin / (p.out[2] * p.out[1] * p.out[0]);
+    for (std::size_t at = 0, end = columns.end - columns.begin; at < end;) {
+      const std::size_t length = HWY_MIN(p.out[2] - x, end - at);
+      const std::ptrdiff_t iz = inside(p, 0, z, tz), iy = inside(p, 1, y, ty);
+      if (iz < 0 || iy < 0) {
+        zeros(at + length);
+      } else {
+        // The positions that read inside of the row.
+        const std::size_t begin = x_first >= 0 ? 0 : up(-x_first, x_step);
+        const std::size_t past = static_cast<std::ptrdiff_t>(p.in[2]) > x_first
+                                     ? up(static_cast<std::ptrdiff_t>(p.in[2]) - x_first, x_step)
+                                     : 0;
+        const std::size_t first = HWY_MIN(HWY_MAX(begin, x), x + length);
+        const std::size_t last = HWY_MAX(HWY_MIN(past, x + length), first);
+        zeros(at + first - x);
+        const std::ptrdiff_t row =
+            static_cast<std::ptrdiff_t>(image * p.image_step) +
+            (iz * static_cast<std::ptrdiff_t>(p.in[1]) + iy) * static_cast<std::ptrdiff_t>(p.in[2]);
+        copies(at + last - x, row + x_first + static_cast<std::ptrdiff_t>(first) * x_step, x_step);
+        zeros(at + length);
+      }
+      at += length;
+      x = 0;
+      if (++y < p.out[1]) continue;
+      y = 0;
+      if (++z < p.out[0]) continue;
+      z = 0;
+      ++image;
+    }
+  }
+
+  // Writes the columns of a channel.
+  template <bool dense>
+  HWY_INLINE void write(const float* channel, std::ptrdiff_t x_step, float* out) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Piece& piece = pieces_[i];
+      float* const to = out + piece.to;
+      if (piece.kind == Piece::kZero) {
+        store(zero(), to);
+        continue;
+      }
+      const V v = dense ? dense_lanes(channel, piece) : strided_lanes(channel, x_step, piece);
+      store(piece.kind == Piece::kMore ? hn::Or(load(to), v) : v, to);
+    }
+  }
+
+ private:
+  // ceil(a / b) for a > 0.
+  HWY_INLINE static std::size_t up(std::ptrdiff_t a, std::ptrdiff_t b) {
+    return static_cast<std::size_t>((a + b - 1) / b);
+  }
+  // The index that a position reads in a dimension, or -1.
+  HWY_INLINE static std::ptrdiff_t inside(const Patches& p, std::size_t d, std::size_t position,
+                                          std::size_t tap) {
+    const std::ptrdiff_t i = p.first[d] + static_cast<std::ptrdiff_t>(position) * p.step[d] +
+                             static_cast<std::ptrdiff_t>(tap) * p.tap_step[d];
+    return i < static_cast<std::ptrdiff_t>(p.in[d]) ? i : -1;
+  }
+
+  HWY_INLINE void zeros(std::size_t end) {
+    // The rest of a vector that was begun is zero already.
+    if (filled_ % kLanes != 0) filled_ = HWY_MIN(end, round_up(filled_, kLanes));
+    for (; filled_ < end; filled_ = HWY_MIN(end, filled_ + kLanes))
+      add({Piece::kZero, 0, 0, static_cast<std::uint16_t>(filled_), 0});
+  }
+  HWY_INLINE void copies(std::size_t end, std::ptrdiff_t from, std::ptrdiff_t step) {
+    while (filled_ < end) {
+      const std::size_t lane = filled_ % kLanes;
+      const std::size_t past = HWY_MIN(kLanes, lane + end - filled_);
+      const bool more = lane != 0;
+      const Piece::Kind kind = more ? Piece::kMore : past == kLanes ? Piece::kWhole : Piece::kFirst;
+      add({kind, static_cast<std::uint8_t>(lane), static_cast<std::uint8_t>(past),
+           static_cast<std::uint16_t>(filled_ - lane),
+           from - static_cast<std::ptrdiff_t>(lane) * step});
+      from += static_cast<std::ptrdiff_t>(past - lane) * step;
+      filled_ += past - lane;
+    }
+  }
+  HWY_INLINE void add(const Piece& piece) { pieces_[count_++] = piece; }
+
+  HWY_INLINE static V dense_lanes(const float* channel, const Piece& piece) {
+    if (piece.kind == Piece::kWhole) return load(channel + piece.from);
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    const F32 d;
+    const auto mask = hn::AndNot(hn::FirstN(d, piece.begin), hn::FirstN(d, piece.end));
+    return hn::MaskedLoad(mask, d, channel + piece.from);
+#else
+    return strided_lanes(channel, 1, piece);
+#endif
+  }
+  HWY_INLINE static V strided_lanes(const float* channel, std::ptrdiff_t step, const Piece& piece) {
+    alignas(64) float lanes[kLanes] = {};
+    for (std::ptrdiff_t i = piece.begin; i < piece.end; ++i)
+      lanes[i] = channel[piece.from + i * step];
+    return load(lanes);
+  }
+
+  Piece pieces_[kMostPieces];
+  std::size_t count_ = 0;
+  std::size_t filled_ = 0;  // columns
+};
+
+// Packs rows [terms) of the patches in `columns`: out[row * step].
+HWY_NOINLINE void pack_patches(const Patches& p, Range terms, Range columns, std::size_t step,
+                               float* out) {
+  const std::size_t taps = p.taps[0] * p.taps[1] * p.taps[2];
+  Pieces pieces;
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    // The first term from terms.begin on with this tap.
+    std::size_t term = terms.begin / taps * taps + tap;
+    if (term < terms.begin) term += taps;
+    if (term >= terms.end) continue;
+    pieces.find(p, tap, columns);
+    for (; term < terms.end; term += taps) {
+      const float* const channel = p.x + term / taps * p.channel_step;
+      float* const row = out + (term - terms.begin) * step;
+      if (p.step[2] == 1)
+        pieces.write<true>(channel, 1, row);
+      else
+        pieces.write<false>(channel, p.step[2], row);
+    }
+  }
+}
+
+// ---- convolution
+
+// Where a column is in the result, without its row.
+HWY_INLINE std::size_t c_offset(const Conv& conv, std::size_t column) {
+  const auto& out = conv.b.out;
+  return column / (out[2] * out[1] * out[0]) * conv.c_image_step +
+         column / (out[2] * out[1]) % out[0] * conv.c_step[0] +
+         column / out[2] % out[1] * conv.c_step[1] + column % out[2] * conv.c_step[2];
+}
+
+HWY_NOINLINE void scatter(const Conv& conv, Range rows, Range columns, const float* from) {
+  for (std::size_t c = columns.begin; c < columns.end;) {
+    const std::size_t length =
+        HWY_MIN(conv.b.out[2] - c % conv.b.out[2], columns.end - c);  // in a row of positions
+    const std::size_t offset = c_offset(conv, c);
+    for (std::size_t r = rows.begin; r < rows.end; ++r) {
+      float* const to = conv.c + r * conv.c_row_stride + offset;
+      const float* const values = from + (r - rows.begin) * kConvColumns + (c - columns.begin);
+      for (std::size_t i = 0; i < length; ++i) to[i * conv.c_step[2]] = values[i];
+    }
+    c += length;
+  }
+}
+
+void conv(const Conv& conv, Range rows, Range columns, float* scratch) {
+  if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+  const std::size_t count = columns.end - columns.begin;
+  const auto& out = conv.b.out;
+  const std::size_t positions = out[0] * out[1] * out[2];
+  const bool dense = conv.c_step[2] == 1 && conv.c_step[1] == out[2] &&
+                     conv.c_step[0] == out[1] * out[2] &&
+                     columns.begin / positions == (columns.end - 1) / positions;
+  float* const packed = scratch;
+  float* const apart = scratch + kBlock * kConvColumns;
+  Part part{};
+  part.c_row = dense ? conv.c_row_stride : kConvColumns;
+  float* const c =
+      dense ? conv.c + rows.begin * conv.c_row_stride + c_offset(conv, columns.begin) : apart;
+  part.a_stride = conv.k;
+  part.relu = false;
+  std::size_t begin = 0;
+  for (std::size_t block = 0; block == 0 || begin < conv.k; ++block) {
+    const std::size_t end =
+        conv.block_ends != nullptr ? conv.block_ends[block] : HWY_MIN(begin + kBlock, conv.k);
+    part.k = end - begin;
+    part.first = block == 0;
+    const bool last = end == conv.k;
+    part.relu = last && conv.relu;
+    for (std::size_t column = 0; column < count; column += kPanel) {
+      const std::size_t width = HWY_MIN(kPanel, count - column);
+      part.b_step = round_up(width, kLanes);
+      part.b = packed + column * kBlock;
+      part.columns = width;
+      pack_patches(conv.b, {begin, end}, {columns.begin + column, columns.begin + column + width},
+                   part.b_step, packed + column * kBlock);
+      for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+        part.a = conv.a + row * conv.k + begin;
+        part.c = c + (row - rows.begin) * part.c_row + column;
+        part.row_bias = last && conv.bias != nullptr ? conv.bias + row : nullptr;
+        kRowKernels.of[size].tiles[kRowMajor][part.b_step / kLanes](part);
+      });
+    }
+    begin = end;
+  }
+  if (!dense) scatter(conv, rows, columns, apart);
+}
+
+// ---- the gradient of a weight
+
+// Copies terms [begin, begin + count) of rows of A: out[row * kBlock].
+HWY_NOINLINE void gather_rows(const ConvWeightGradient& g, std::size_t positions, Range rows,
+                              std::size_t begin, std::size_t count, float* out) {
+  for (std::size_t i = 0; i < count;) {
+    const std::size_t position = (begin + i) % positions;
+    const std::size_t length = HWY_MIN(positions - position, count - i);
+    const float* const from = g.a + (begin + i) / positions * g.a_image_step + position;
+    for (std::size_t r = rows.begin; r < rows.end; ++r)
+      __builtin_memcpy(out + (r - rows.begin) * kBlock + i, from + r * g.a_row_stride,
+                       length * sizeof(float));
+    i += length;
+  }
+}
+
+void conv_weight_gradient(const ConvWeightGradient& g, Range rows, Range columns, float* scratch) {
+  const std::size_t positions = g.b.out[0] * g.b.out[1] * g.b.out[2];
+  const std::size_t k = g.images * positions;
+  float* const a = scratch;
+  float* const patches = a + kGradientRows * kBlock;
+  float* const packed = patches + kGradientColumns * kPackedRow;
+  Part part{};
+  part.a_stride = kBlock;
+  part.c_row = g.c_row_stride;
+  for (std::size_t c0 = columns.begin; c0 < columns.end; c0 += kGradientColumns)
+    for (std::size_t r0 = rows.begin; r0 < rows.end; r0 += kGradientRows) {
+      const Range some_columns{c0, HWY_MIN(c0 + kGradientColumns, columns.end)};
+      const Range some_rows{r0, HWY_MIN(r0 + kGradientRows, rows.end)};
+      std::size_t begin = 0;
+      do {
+        part.k = HWY_MIN(kBlock, k - begin);
+        part.first = begin == 0;
+        gather_rows(g, positions, some_rows, begin, part.k, a);
+        pack_patches(g.b, some_columns, {begin, begin + part.k}, kPackedRow, patches);
+        const Matrix transposed{patches, 1, kPackedRow};
+        for (std::size_t c = some_columns.begin; c < some_columns.end; c += kPanel) {
+          const std::size_t width = HWY_MIN(kPanel, some_columns.end - c);
+          part.b_step = round_up(width, kLanes);
+          part.b = packed;
+          part.columns = width;
+          pack_panel(transposed, 0, part.k, c - c0, width, part.b_step, packed);
+          for_each_tile(some_rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
+            part.a = a + (row - r0) * kBlock;
+            part.c = g.c + row * g.c_row_stride + c;
+            kRowKernels.of[size].tiles[kRowMajor][part.b_step / kLanes](part);
+          });
+        }
+        begin += part.k;
+      } while (begin < k);
+    }
+}
+
+void fill_conv(Kernels& table) {
+  table.conv_rows = kConvRows;
+  table.conv_columns = kConvColumns;
+  table.conv_scratch_floats = (kBlock + kConvRows) * kConvColumns + kLanes;
+  table.conv_weight_gradient_scratch_floats =
+      kGradientRows * kBlock + kGradientColumns * kPackedRow + kPanel * kBlock + kLanes;
+  table.conv = conv;
+  table.conv_weight_gradient = conv_weight_gradient;
+}
+
+}  // namespace limpid::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
