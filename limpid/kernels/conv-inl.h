@@ -35,7 +35,7 @@ struct Piece {
     kMore
   } kind;  // kMore: of a vector begun before
   std::uint8_t begin, end;
-  std::uint16_t to;
+  std::uint32_t to;
   std::ptrdiff_t from;
 };
 // Each position may be a piece of its own, and each vector may need zeros.
@@ -45,6 +45,9 @@ constexpr std::size_t kMostPieces = kBlock + kBlock / kLanes + 1;
 // fill whole vectors.
 class Pieces {
  public:
+  // Column i is at i / panel * panel_step + i % panel.
+  Pieces(std::size_t panel, std::size_t panel_step) : panel_(panel), panel_step_(panel_step) {}
+
   // `columns` are at most kBlock.
   HWY_INLINE void find(const Patches& p, std::size_t tap, Range columns) {
     count_ = 0;
@@ -87,7 +90,7 @@ class Pieces {
   }
 
   // Writes the columns of a channel.
-  template <bool dense>
+  template <std::ptrdiff_t kStep>  // of the positions; 0: x_step
   HWY_INLINE void write(const float* channel, std::ptrdiff_t x_step, float* out) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const Piece& piece = pieces_[i];
@@ -96,7 +99,13 @@ class Pieces {
         store(zero(), to);
         continue;
       }
-      const V v = dense ? dense_lanes(channel, piece) : strided_lanes(channel, x_step, piece);
+      V v;
+      if constexpr (kStep == 1)
+        v = dense_lanes(channel, piece);
+      else if constexpr (kStep == 2)
+        v = even_lanes(channel, piece);
+      else
+        v = strided_lanes(channel, x_step, piece);
       store(piece.kind == Piece::kMore ? hn::Or(load(to), v) : v, to);
     }
   }
@@ -118,7 +127,7 @@ class Pieces {
     // The rest of a vector that was begun is zero already.
     if (filled_ % kLanes != 0) filled_ = HWY_MIN(end, round_up(filled_, kLanes));
     for (; filled_ < end; filled_ = HWY_MIN(end, filled_ + kLanes))
-      add({Piece::kZero, 0, 0, static_cast<std::uint16_t>(filled_), 0});
+      add({Piece::kZero, 0, 0, place(filled_), 0});
   }
   HWY_INLINE void copies(std::size_t end, std::ptrdiff_t from, std::ptrdiff_t step) {
     while (filled_ < end) {
@@ -127,11 +136,13 @@ class Pieces {
       const bool more = lane != 0;
       const Piece::Kind kind = more ? Piece::kMore : past == kLanes ? Piece::kWhole : Piece::kFirst;
       add({kind, static_cast<std::uint8_t>(lane), static_cast<std::uint8_t>(past),
-           static_cast<std::uint16_t>(filled_ - lane),
-           from - static_cast<std::ptrdiff_t>(lane) * step});
+           place(filled_ - lane), from - static_cast<std::ptrdiff_t>(lane) * step});
       from += static_cast<std::ptrdiff_t>(past - lane) * step;
       filled_ += past - lane;
     }
+  }
+  HWY_INLINE std::uint32_t place(std::size_t column) const {
+    return static_cast<std::uint32_t>(column / panel_ * panel_step_ + column % panel_);
   }
   HWY_INLINE void add(const Piece& piece) { pieces_[count_++] = piece; }
 
@@ -145,6 +156,27 @@ class Pieces {
     return strided_lanes(channel, 1, piece);
 #endif
   }
+  // Every second element.
+  HWY_INLINE static V even_lanes(const float* channel, const Piece& piece) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    const std::size_t first = 2 * std::size_t{piece.begin};
+    const std::size_t past = 2 * std::size_t{piece.end} - 1;
+    return hn::ConcatEven(F32(), between(channel + piece.from, kLanes, first, past),
+                          between(channel + piece.from, 0, first, past));
+#else
+    return strided_lanes(channel, 2, piece);
+#endif
+  }
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  // The vector at from[at], of which elements [first, past) of `from` are read; the others are 0.
+  HWY_INLINE static V between(const float* from, std::size_t at, std::size_t first,
+                              std::size_t past) {
+    const F32 d;
+    const std::size_t begin = first < at ? 0 : HWY_MIN(first - at, kLanes);
+    const std::size_t end = past < at ? 0 : HWY_MIN(past - at, kLanes);
+    return hn::MaskedLoad(hn::AndNot(hn::FirstN(d, begin), hn::FirstN(d, end)), d, from + at);
+  }
+#endif
   HWY_INLINE static V strided_lanes(const float* channel, std::ptrdiff_t step, const Piece& piece) {
     alignas(64) float lanes[kLanes] = {};
     for (std::ptrdiff_t i = piece.begin; i < piece.end; ++i)
@@ -152,31 +184,36 @@ class Pieces {
     return load(lanes);
   }
 
+  std::size_t panel_, panel_step_;
   Piece pieces_[kMostPieces];
   std::size_t count_ = 0;
   std::size_t filled_ = 0;  // columns
 };
 
-// Packs rows [terms) of the patches in `columns`: out[row * step].
-HWY_NOINLINE void pack_patches(const Patches& p, Range terms, Range columns, std::size_t step,
-                               float* out) {
+template <std::ptrdiff_t kStep>
+HWY_INLINE void pack_steps(const Patches& p, Range terms, Range columns, Pieces& pieces,
+                           std::size_t step, float* out) {
   const std::size_t taps = p.taps[0] * p.taps[1] * p.taps[2];
-  Pieces pieces;
   for (std::size_t tap = 0; tap < taps; ++tap) {
     // The first term from terms.begin on with this tap.
     std::size_t term = terms.begin / taps * taps + tap;
     if (term < terms.begin) term += taps;
     if (term >= terms.end) continue;
     pieces.find(p, tap, columns);
-    for (; term < terms.end; term += taps) {
-      const float* const channel = p.x + term / taps * p.channel_step;
-      float* const row = out + (term - terms.begin) * step;
-      if (p.step[2] == 1)
-        pieces.write<true>(channel, 1, row);
-      else
-        pieces.write<false>(channel, p.step[2], row);
-    }
+    for (; term < terms.end; term += taps)
+      pieces.write<kStep>(p.x + term / taps * p.channel_step, p.step[2],
+                          out + (term - terms.begin) * step);
   }
+}
+// Packs rows `terms` of the patches in `columns`: out[row * step], columns as of `pieces`.
+HWY_NOINLINE void pack_patches(const Patches& p, Range terms, Range columns, Pieces& pieces,
+                               std::size_t step, float* out) {
+  if (p.step[2] == 1)
+    pack_steps<1>(p, terms, columns, pieces, step, out);
+  else if (p.step[2] == 2)
+    pack_steps<2>(p, terms, columns, pieces, step, out);
+  else
+    pack_steps<0>(p, terms, columns, pieces, step, out);
 }
 
 // ---- convolution
@@ -218,7 +255,9 @@ void conv(const Conv& conv, Range rows, Range columns, float* scratch) {
   float* const c =
       dense ? conv.c + rows.begin * conv.c_row_stride + c_offset(conv, columns.begin) : apart;
   part.a_stride = conv.k;
-  part.relu = false;
+  part.b_step = kPanel;
+  part.b_panel = kPanel * kBlock;
+  Pieces pieces(kPanel, part.b_panel);
   std::size_t begin = 0;
   for (std::size_t block = 0; block == 0 || begin < conv.k; ++block) {
     const std::size_t end =
@@ -227,18 +266,17 @@ void conv(const Conv& conv, Range rows, Range columns, float* scratch) {
     part.first = block == 0;
     const bool last = end == conv.k;
     part.relu = last && conv.relu;
-    for (std::size_t column = 0; column < count; column += kPanel) {
-      const std::size_t width = HWY_MIN(kPanel, count - column);
-      part.b_step = round_up(width, kLanes);
+    pack_patches(conv.b, {begin, end}, columns, pieces, kPanel, packed);
+    std::size_t width = 0;
+    for (std::size_t column = 0; column < count; column += width * kLanes) {
+      width = width_of(rows.end - rows.begin, count - column);
       part.b = packed + column * kBlock;
-      part.columns = width;
-      pack_patches(conv.b, {begin, end}, {columns.begin + column, columns.begin + column + width},
-                   part.b_step, packed + column * kBlock);
+      part.columns = HWY_MIN(width * kLanes, count - column);
       for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
         part.a = conv.a + row * conv.k + begin;
         part.c = c + (row - rows.begin) * part.c_row + column;
         part.row_bias = last && conv.bias != nullptr ? conv.bias + row : nullptr;
-        kRowKernels.of[size].tiles[kRowMajor][part.b_step / kLanes](part);
+        kRowKernels.of[size].tiles[kRowMajor][width](part);
       });
     }
     begin = end;
@@ -271,6 +309,7 @@ void conv_weight_gradient(const ConvWeightGradient& g, Range rows, Range columns
   Part part{};
   part.a_stride = kBlock;
   part.c_row = g.c_row_stride;
+  Pieces pieces(kPackedRow, 0);
   for (std::size_t c0 = columns.begin; c0 < columns.end; c0 += kGradientColumns)
     for (std::size_t r0 = rows.begin; r0 < rows.end; r0 += kGradientRows) {
       const Range some_columns{c0, HWY_MIN(c0 + kGradientColumns, columns.end)};
@@ -280,7 +319,7 @@ void conv_weight_gradient(const ConvWeightGradient& g, Range rows, Range columns
         part.k = HWY_MIN(kBlock, k - begin);
         part.first = begin == 0;
         gather_rows(g, positions, some_rows, begin, part.k, a);
-        pack_patches(g.b, some_columns, {begin, begin + part.k}, kPackedRow, patches);
+        pack_patches(g.b, some_columns, {begin, begin + part.k}, pieces, kPackedRow, patches);
         const Matrix transposed{patches, 1, kPackedRow};
         for (std::size_t c = some_columns.begin; c < some_columns.end; c += kPanel) {
           const std::size_t width = HWY_MIN(kPanel, some_columns.end - c);
