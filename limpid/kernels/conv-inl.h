@@ -16,8 +16,8 @@ namespace limpid::kernels::HWY_NAMESPACE {
 // Columns of B packed at a time: a block of the sum takes half of a second-level cache or less.
 constexpr std::size_t kConvColumns = HWY_MAX(4 * kPanel, 128);
 static_assert(kConvColumns % kPanel == 0);
-// Rows that share them.
-constexpr std::size_t kConvRows = 480;
+// Rows that share them, and rows whose block is multiplied with all of them before the next.
+constexpr std::size_t kConvRows = 480, kConvNearRows = 96;
 // Rows and columns of the gradient of a weight that share packed blocks of positions.
 constexpr std::size_t kGradientRows = 144, kGradientColumns = 128;
 static_assert(kGradientColumns % kPanel == 0);
@@ -41,6 +41,61 @@ struct Piece {
 // Each position may be a piece of its own, and each vector may need zeros.
 constexpr std::size_t kMostPieces = kBlock + kBlock / kLanes + 1;
 
+struct Position {
+  std::size_t image, z, y, x;
+};
+HWY_INLINE Position position_of(const Patches& p, std::size_t column) {
+  const std::size_t row = column / p.out[2], plane = row / p.out[1];
+  return {plane / p.out[0], plane % p.out[0], row % p.out[1], column % p.out[2]};
+}
+
+// The index that a position reads in a dimension, or -1.
+HWY_INLINE std::ptrdiff_t inside(const Patches& p, std::size_t d, std::size_t position,
+                                 std::size_t tap) {
+  const std::ptrdiff_t i = p.first[d] + static_cast<std::ptrdiff_t>(position) * p.step[d] +
+                           static_cast<std::ptrdiff_t>(tap) * p.tap_step[d];
+  return i < static_cast<std::ptrdiff_t>(p.in[d]) ? i : -1;
+}
+
+// Lanes [begin, end) of a vector, lane i from[i * step]; the others are 0.
+HWY_INLINE V strided_lanes(const float* from, std::ptrdiff_t step, std::size_t begin,
+                           std::size_t end) {
+  alignas(64) float lanes[kLanes] = {};
+  for (std::size_t i = begin; i < end; ++i) lanes[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+  return load(lanes);
+}
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+HWY_INLINE V masked(const float* from, std::size_t begin, std::size_t end) {
+  const F32 d;
+  return hn::MaskedLoad(hn::AndNot(hn::FirstN(d, begin), hn::FirstN(d, end)), d, from);
+}
+HWY_INLINE V dense_lanes(const float* from, std::size_t begin, std::size_t end) {
+  return masked(from, begin, end);
+}
+// Every second element.
+HWY_INLINE V even_lanes(const float* from, std::size_t begin, std::size_t end) {
+  if (begin >= end) return zero();
+  // Two vectors, without the elements before the first and after the last.
+  const auto within = [](std::size_t n, std::size_t at) {
+    return n < at ? 0 : HWY_MIN(n - at, kLanes);
+  };
+  const std::size_t first = 2 * begin, past = 2 * end - 1;
+  return hn::ConcatEven(F32(), masked(from + kLanes, within(first, kLanes), within(past, kLanes)),
+                        masked(from, within(first, 0), within(past, 0)));
+}
+HWY_INLINE V all_even_lanes(const float* from) {
+  return hn::ConcatEven(F32(), masked(from + kLanes, 0, kLanes - 1), load(from));
+}
+#else
+HWY_INLINE V dense_lanes(const float* from, std::size_t begin, std::size_t end) {
+  return strided_lanes(from, 1, begin, end);
+}
+HWY_INLINE V even_lanes(const float* from, std::size_t begin, std::size_t end) {
+  return strided_lanes(from, 2, begin, end);
+}
+HWY_INLINE V all_even_lanes(const float* from) { return strided_lanes(from, 2, 0, kLanes); }
+#endif
+
 // What a tap reads at consecutive columns of patches, as pieces that every channel shares. They
 // fill whole vectors.
 class Pieces {
@@ -56,9 +111,7 @@ class Pieces {
     const std::ptrdiff_t x_step = p.step[2];
     const std::ptrdiff_t x_first =
         p.first[2] + static_cast<std::ptrdiff_t>(tap % p.taps[2]) * p.tap_step[2];
-    std::size_t x = columns.begin % p.out[2], y = columns.begin / p.out[2] % p.out[1];
-    std::size_t z = columns.begin / (p.out[2] * p.out[1]) % p.out[0];
-    std::size_t image = columns.begin / (p.out[2] * p.out[1] * p.out[0]);
+    auto [image, z, y, x] = position_of(p, columns.begin);
     for (std::size_t at = 0, end = columns.end - columns.begin; at < end;) {
       const std::size_t length = HWY_MIN(p.out[2] - x, end - at);
       const std::ptrdiff_t iz = inside(p, 0, z, tz), iy = inside(p, 1, y, ty);
@@ -99,13 +152,15 @@ class Pieces {
         store(zero(), to);
         continue;
       }
+      const float* const from = channel + piece.from;
       V v;
       if constexpr (kStep == 1)
-        v = dense_lanes(channel, piece);
+        v = piece.kind == Piece::kWhole ? load(from) : dense_lanes(from, piece.begin, piece.end);
       else if constexpr (kStep == 2)
-        v = even_lanes(channel, piece);
+        v = piece.kind == Piece::kWhole ? all_even_lanes(from)
+                                        : even_lanes(from, piece.begin, piece.end);
       else
-        v = strided_lanes(channel, x_step, piece);
+        v = strided_lanes(from, x_step, piece.begin, piece.end);
       store(piece.kind == Piece::kMore ? hn::Or(load(to), v) : v, to);
     }
   }
@@ -115,14 +170,6 @@ class Pieces {
   HWY_INLINE static std::size_t up(std::ptrdiff_t a, std::ptrdiff_t b) {
     return static_cast<std::size_t>((a + b - 1) / b);
   }
-  // The index that a position reads in a dimension, or -1.
-  HWY_INLINE static std::ptrdiff_t inside(const Patches& p, std::size_t d, std::size_t position,
-                                          std::size_t tap) {
-    const std::ptrdiff_t i = p.first[d] + static_cast<std::ptrdiff_t>(position) * p.step[d] +
-                             static_cast<std::ptrdiff_t>(tap) * p.tap_step[d];
-    return i < static_cast<std::ptrdiff_t>(p.in[d]) ? i : -1;
-  }
-
   HWY_INLINE void zeros(std::size_t end) {
     // The rest of a vector that was begun is zero already.
     if (filled_ % kLanes != 0) filled_ = HWY_MIN(end, round_up(filled_, kLanes));
@@ -145,44 +192,6 @@ class Pieces {
     return static_cast<std::uint32_t>(column / panel_ * panel_step_ + column % panel_);
   }
   HWY_INLINE void add(const Piece& piece) { pieces_[count_++] = piece; }
-
-  HWY_INLINE static V dense_lanes(const float* channel, const Piece& piece) {
-    if (piece.kind == Piece::kWhole) return load(channel + piece.from);
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-    const F32 d;
-    const auto mask = hn::AndNot(hn::FirstN(d, piece.begin), hn::FirstN(d, piece.end));
-    return hn::MaskedLoad(mask, d, channel + piece.from);
-#else
-    return strided_lanes(channel, 1, piece);
-#endif
-  }
-  // Every second element.
-  HWY_INLINE static V even_lanes(const float* channel, const Piece& piece) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-    const std::size_t first = 2 * std::size_t{piece.begin};
-    const std::size_t past = 2 * std::size_t{piece.end} - 1;
-    return hn::ConcatEven(F32(), between(channel + piece.from, kLanes, first, past),
-                          between(channel + piece.from, 0, first, past));
-#else
-    return strided_lanes(channel, 2, piece);
-#endif
-  }
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  // The vector at from[at], of which elements [first, past) of `from` are read; the others are 0.
-  HWY_INLINE static V between(const float* from, std::size_t at, std::size_t first,
-                              std::size_t past) {
-    const F32 d;
-    const std::size_t begin = first < at ? 0 : HWY_MIN(first - at, kLanes);
-    const std::size_t end = past < at ? 0 : HWY_MIN(past - at, kLanes);
-    return hn::MaskedLoad(hn::AndNot(hn::FirstN(d, begin), hn::FirstN(d, end)), d, from + at);
-  }
-#endif
-  HWY_INLINE static V strided_lanes(const float* channel, std::ptrdiff_t step, const Piece& piece) {
-    alignas(64) float lanes[kLanes] = {};
-    for (std::ptrdiff_t i = piece.begin; i < piece.end; ++i)
-      lanes[i] = channel[piece.from + i * step];
-    return load(lanes);
-  }
 
   std::size_t panel_, panel_step_;
   Piece pieces_[kMostPieces];
@@ -220,10 +229,9 @@ HWY_NOINLINE void pack_patches(const Patches& p, Range terms, Range columns, Pie
 
 // Where a column is in the result, without its row.
 HWY_INLINE std::size_t c_offset(const Conv& conv, std::size_t column) {
-  const auto& out = conv.b.out;
-  return column / (out[2] * out[1] * out[0]) * conv.c_image_step +
-         column / (out[2] * out[1]) % out[0] * conv.c_step[0] +
-         column / out[2] % out[1] * conv.c_step[1] + column % out[2] * conv.c_step[2];
+  const Position at = position_of(conv.b, column);
+  return at.image * conv.c_image_step + at.z * conv.c_step[0] + at.y * conv.c_step[1] +
+         at.x * conv.c_step[2];
 }
 
 HWY_NOINLINE void scatter(const Conv& conv, Range rows, Range columns, const float* from) {
@@ -240,8 +248,82 @@ HWY_NOINLINE void scatter(const Conv& conv, Range rows, Range columns, const flo
   }
 }
 
+// Few rows do not pay for packing: each vector of positions reads its taps from the image.
+constexpr std::size_t kUnpackedRows = 2;
+HWY_INLINE bool is_unpacked(const Conv& conv, Range rows) {
+  return rows.end - rows.begin <= kUnpackedRows && conv.k <= kBlock && conv.block_ends == nullptr &&
+         conv.b.step[2] <= 2;
+}
+
+// The elements of a row of an image that a vector of positions reads, the first at `start`.
+template <std::ptrdiff_t kStep>
+HWY_INLINE V read_row(const float* row, std::ptrdiff_t start, std::ptrdiff_t size) {
+  constexpr std::ptrdiff_t kCount = kLanes;
+  const float* const from = row + start;
+  if (start >= 0 && start + kStep * (kCount - 1) < size)
+    return kStep == 1 ? load(from) : all_even_lanes(from);
+  const auto lane_at = [&](std::ptrdiff_t element) {  // the first lane that reads it or a later one
+    const std::ptrdiff_t lane = (element - start + kStep - 1) / kStep;
+    return static_cast<std::size_t>(HWY_MAX(std::ptrdiff_t{0}, HWY_MIN(lane, kCount)));
+  };
+  const std::size_t begin = start >= 0 ? 0 : lane_at(0), end = start >= size ? 0 : lane_at(size);
+  return kStep == 1 ? dense_lanes(from, begin, end) : even_lanes(from, begin, end);
+}
+
+template <std::ptrdiff_t kStep>
+HWY_INLINE V unpacked_sum(const Conv& conv, const float* w, const Position& at, std::size_t x) {
+  const Patches& p = conv.b;
+  V sum = zero();
+  for (const float *end = w + conv.k, *image = p.x + at.image * p.image_step; w != end;
+       image += p.channel_step)
+    for (std::size_t tz = 0; tz < p.taps[0]; ++tz) {
+      const std::ptrdiff_t iz = inside(p, 0, at.z, tz);
+      for (std::size_t ty = 0; ty < p.taps[1]; ++ty) {
+        const std::ptrdiff_t iy = inside(p, 1, at.y, ty);
+        const bool outside = iz < 0 || iy < 0;
+        const float* const row = outside
+                                     ? image
+                                     : image + (iz * static_cast<std::ptrdiff_t>(p.in[1]) + iy) *
+                                                   static_cast<std::ptrdiff_t>(p.in[2]);
+        const auto size = outside ? 0 : static_cast<std::ptrdiff_t>(p.in[2]);
+        std::ptrdiff_t start = static_cast<std::ptrdiff_t>(x) * kStep + p.first[2];
+        for (std::size_t tx = 0; tx < p.taps[2]; ++tx, start += p.tap_step[2])
+          sum = fma(read_row<kStep>(row, start, size), set(*w++), sum);
+      }
+    }
+  return sum;
+}
+
+template <std::ptrdiff_t kStep>
+HWY_INLINE void unpacked_columns(const Conv& conv, Range rows, Range columns) {
+  for (std::size_t c = columns.begin; c < columns.end;) {
+    const Position at = position_of(conv.b, c);
+    const std::size_t length = HWY_MIN(conv.b.out[2] - at.x, columns.end - c);
+    for (std::size_t r = rows.begin; r < rows.end; ++r) {
+      float* const to = conv.c + r * conv.c_row_stride + c_offset(conv, c);
+      for (std::size_t i = 0; i < length; i += kLanes) {
+        V y = hn::Add(zero(), unpacked_sum<kStep>(conv, conv.a + r * conv.k, at, at.x + i));
+        if (conv.bias != nullptr) y = hn::Add(y, set(conv.bias[r]));
+        if (conv.relu) y = relu(y);
+        if (i + kLanes <= length)
+          store(y, to + i);
+        else
+          store_n(y, to + i, length - i);
+      }
+    }
+    c += length;
+  }
+}
+HWY_NOINLINE void unpacked(const Conv& conv, Range rows, Range columns) {
+  if (conv.b.step[2] == 1)
+    unpacked_columns<1>(conv, rows, columns);
+  else
+    unpacked_columns<2>(conv, rows, columns);
+}
+
 void conv(const Conv& conv, Range rows, Range columns, float* scratch) {
   if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+  if (is_unpacked(conv, rows)) return unpacked(conv, rows, columns);
   const std::size_t count = columns.end - columns.begin;
   const auto& out = conv.b.out;
   const std::size_t positions = out[0] * out[1] * out[2];
@@ -267,17 +349,20 @@ void conv(const Conv& conv, Range rows, Range columns, float* scratch) {
     const bool last = end == conv.k;
     part.relu = last && conv.relu;
     pack_patches(conv.b, {begin, end}, columns, pieces, kPanel, packed);
-    std::size_t width = 0;
-    for (std::size_t column = 0; column < count; column += width * kLanes) {
-      width = width_of(rows.end - rows.begin, count - column);
-      part.b = packed + column * kBlock;
-      part.columns = HWY_MIN(width * kLanes, count - column);
-      for_each_tile(rows, [&](std::size_t row, std::size_t size) HWY_ATTR {
-        part.a = conv.a + row * conv.k + begin;
-        part.c = c + (row - rows.begin) * part.c_row + column;
-        part.row_bias = last && conv.bias != nullptr ? conv.bias + row : nullptr;
-        kRowKernels.of[size].tiles[kRowMajor][width](part);
-      });
+    for (std::size_t r = rows.begin; r < rows.end; r += kConvNearRows) {
+      const Range near{r, HWY_MIN(r + kConvNearRows, rows.end)};
+      std::size_t width = 0;
+      for (std::size_t column = 0; column < count; column += width * kLanes) {
+        width = width_of(near.end - near.begin, count - column);
+        part.b = packed + column * kBlock;
+        part.columns = HWY_MIN(width * kLanes, count - column);
+        for_each_tile(near, [&](std::size_t row, std::size_t size) HWY_ATTR {
+          part.a = conv.a + row * conv.k + begin;
+          part.c = c + (row - rows.begin) * part.c_row + column;
+          part.row_bias = last && conv.bias != nullptr ? conv.bias + row : nullptr;
+          kRowKernels.of[size].tiles[kRowMajor][width](part);
+        });
+      }
     }
     begin = end;
   }
