@@ -54,6 +54,7 @@
 #include "limpid/nn/activation.h"
 #include "limpid/nn/attention.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/conv.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"

@@ -167,6 +167,43 @@ struct Attention {
   std::size_t mask_row, mask_rows;
 };
 
+// The patches of images as a matrix. Row (channel, tap), column (image, position): the element at
+// first + position * step + tap * tap_step of the channel, in z, y and x; +0 outside. Rows and
+// columns are row-major.
+struct Patches {
+  const float* x;
+  std::size_t image_step, channel_step;  // floats
+  std::array<std::size_t, 3> in, out, taps;
+  std::array<std::ptrdiff_t, 3> first, step, tap_step;
+};
+
+// C = A B (+ bias) (then ReLU): A is row-major, B is patches. Column (image, z, y, x) of C is at
+// image * c_image_step + z * c_step[0] + ...
+struct Conv {
+  Patches b;
+  std::size_t k;
+  const float* a;
+  // The terms before which the blocks of the sum end, the last is k; nullptr: arithmetic::kBlock
+  // terms each. No block has more.
+  const std::size_t* block_ends;
+  float* c;
+  std::size_t c_row_stride, c_image_step;
+  std::array<std::size_t, 3> c_step;
+  const float* bias;  // for each row, or nullptr
+  bool relu;
+};
+
+// C = A B^T: A is m x (image, position), where the positions of an image are contiguous; B is
+// patches; C is row-major.
+struct ConvWeightGradient {
+  Patches b;
+  std::size_t images;
+  const float* a;
+  std::size_t a_row_stride, a_image_step;
+  float* c;
+  std::size_t c_row_stride;
+};
+
 struct Kernels {
   Isa isa;
   std::size_t lanes;  // 4-byte lanes in a vector: 16 or a divisor of 16
@@ -197,6 +234,17 @@ struct Kernels {
   // which takes longer than a row of a small network.
   void (*matmul_row)(const MatmulRow& row, const float* a, const float* packed_b, const float* bias,
                      float* c);
+
+  // Rows and columns that conv() takes at most in one call.
+  std::size_t conv_rows, conv_columns;
+  // Floats of scratch that one thread needs inside conv() and conv_weight_gradient().
+  std::size_t conv_scratch_floats, conv_weight_gradient_scratch_floats;
+  // Computes the part of C in rows x columns. Calls on disjoint parts may run at the same time,
+  // each with its own scratch (64-byte aligned).
+  void (*conv)(const Conv& conv, Range rows, Range columns, float* scratch);
+  // The same, for any number of rows and columns.
+  void (*conv_weight_gradient)(const ConvWeightGradient& gradient, Range rows, Range columns,
+                               float* scratch);
 
   // bf16: elements of B are widened to f32. i8: the body of quantized_linear; k is at most
   // arithmetic::kMostI8Terms.

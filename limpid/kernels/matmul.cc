@@ -9,6 +9,7 @@
 //
 #include "hwy/foreach_target.h"
 //
+#include "limpid/kernels/conv-inl.h"
 #include "limpid/kernels/matvec-inl.h"
 #include "limpid/kernels/tile-inl.h"
 #include "limpid/kernels/vecmat-inl.h"
@@ -146,18 +147,6 @@ class Product {
                  b_scratch_ + (c - columns.begin) * length);
   }
 
-  // Splits rows into tiles whose sizes differ by at most one, as a tile of few rows is slow.
-  template <class Visit>
-  HWY_INLINE static void for_each_tile(Range rows, const Visit& visit) {
-    const std::size_t count = rows.end - rows.begin;
-    const std::size_t tiles = (count + kTileRows - 1) / kTileRows;
-    std::size_t row = rows.begin;
-    for (std::size_t t = 0; t < tiles; ++t) {
-      const std::size_t size = count / tiles + (t < count % tiles);
-      visit(row, size);
-      row += size;
-    }
-  }
   void pack_rows(Range rows, Range k) const {
     for (std::size_t begin = k.begin; begin < k.end; begin += kBlock) {
       const Range block = {begin, HWY_MIN(begin + kBlock, k.end)};
@@ -313,6 +302,7 @@ void fill_matmul(Kernels& table) {
   table.matmul_scratch_floats = matmul_scratch_floats;
   table.matmul = matmul;
   table.matmul_row = matmul_row;
+  fill_conv(table);
 }
 
 }  // namespace limpid::kernels::HWY_NAMESPACE

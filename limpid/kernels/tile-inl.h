@@ -30,10 +30,11 @@ struct Part {
   float* c;
   std::size_t c_row;
   std::size_t columns;
-  const float* bias;       // at the first column, or nullptr
-  const float* ahead;      // memory to prefetch for a later call
-  std::size_t ahead_step;  // up to kMostAhead; 0: nothing to prefetch
-  bool first;              // c is not initialised yet: the total starts at +0
+  const float* bias;                // at the first column, or nullptr
+  const float* row_bias = nullptr;  // at the first row, instead of `bias`
+  const float* ahead;               // memory to prefetch for a later call
+  std::size_t ahead_step;           // up to kMostAhead; 0: nothing to prefetch
+  bool first;                       // c is not initialised yet: the total starts at +0
   bool relu;
 };
 
@@ -43,21 +44,28 @@ HWY_INLINE V finish(V sum, V before, V bias, const Part& part) {
   return part.relu ? relu(sum) : sum;
 }
 
-// Adds sums[rows][width] to C in a partial last panel.
-HWY_NOINLINE void finish_partial(const float* sums, std::size_t rows, std::size_t width,
-                                 const Part& part) {
+// Adds sums[rows][width] to C in a partial last panel, or with a bias for each row.
+HWY_NOINLINE void finish_apart(const float* sums, std::size_t rows, std::size_t width,
+                               const Part& part) {
   for (std::size_t r = 0; r < rows; ++r) {
     float* const c = part.c + r * part.c_row;
     for (std::size_t j = 0; j < part.columns; j += kLanes) {
       const std::size_t lanes = part.columns - j;
-      const V sum = load(sums + r * width + j);
-      if (lanes >= kLanes) {
-        const V bias = part.bias != nullptr ? load(part.bias + j) : zero();
-        store(finish(sum, part.first ? zero() : load(c + j), bias, part), c + j);
+      const bool whole = lanes >= kLanes;
+      V sum = load(sums + r * width + j);
+      V before = zero(), bias = zero();
+      if (!part.first) before = whole ? load(c + j) : load_n(c + j, lanes);
+      if (part.bias != nullptr) bias = whole ? load(part.bias + j) : load_n(part.bias + j, lanes);
+      if (part.row_bias != nullptr) {
+        sum = hn::Add(hn::Add(before, sum), set(part.row_bias[r]));
+        if (part.relu) sum = relu(sum);
       } else {
-        const V bias = part.bias != nullptr ? load_n(part.bias + j, lanes) : zero();
-        store_n(finish(sum, part.first ? zero() : load_n(c + j, lanes), bias, part), c + j, lanes);
+        sum = finish(sum, before, bias, part);
       }
+      if (whole)
+        store(sum, c + j);
+      else
+        store_n(sum, c + j, lanes);
     }
   }
 }
@@ -120,14 +128,14 @@ void tile(const Part& part) {
   else
     add_terms<2, kRows, kWide, kA>(part, sum);
 
-  if (part.columns < kWide * kLanes) {
+  if (part.columns < kWide * kLanes || part.row_bias != nullptr) {
     alignas(64) float sums[kRows][kWide * kLanes];
     LIMPID_UNROLL
     for (std::size_t r = 0; r < kRows; ++r) {
       LIMPID_UNROLL
       for (std::size_t w = 0; w < kWide; ++w) store(sum[r][w], &sums[r][w * kLanes]);
     }
-    return finish_partial(&sums[0][0], kRows, kWide * kLanes, part);
+    return finish_apart(&sums[0][0], kRows, kWide * kLanes, part);
   }
   LIMPID_UNROLL
   for (std::size_t w = 0; w < kWide; ++w) {
@@ -190,6 +198,20 @@ constexpr RowKernelsTable make_row_kernels() {
   return table;
 }
 constexpr RowKernelsTable kRowKernels = make_row_kernels();
+
+// Splits rows into tiles whose sizes differ by at most one, as a tile of few rows is slow. Calls
+// visit(first row, size).
+template <class Visit>
+HWY_INLINE void for_each_tile(Range rows, const Visit& visit) {
+  const std::size_t count = rows.end - rows.begin;
+  const std::size_t tiles = (count + kTileRows - 1) / kTileRows;
+  std::size_t row = rows.begin;
+  for (std::size_t t = 0; t < tiles; ++t) {
+    const std::size_t size = count / tiles + (t < count % tiles);
+    visit(row, size);
+    row += size;
+  }
+}
 
 }  // namespace limpid::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

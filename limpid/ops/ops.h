@@ -8,6 +8,7 @@
 #include "limpid/ops/barrier.h"
 #include "limpid/ops/cache.h"
 #include "limpid/ops/constant.h"
+#include "limpid/ops/conv.h"
 #include "limpid/ops/cumulative.h"
 #include "limpid/ops/elementary.h"
 #include "limpid/ops/group.h"

@@ -9,6 +9,7 @@
 #include "function.h"
 #include "limpid/nn/attention.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/conv.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"
@@ -114,6 +115,17 @@ void take(T& member, const py::object& given) {
     for (const auto& [known, gate] : kGates)
       if (name == known) return void(member = gate);
     throw Error(ErrorCode::kNotFound, "gate: expected swiglu, geglu or glu, not '" + name + "'");
+  } else if constexpr (std::is_same_v<T, nn::Padding>) {
+    using Kind = nn::Padding::Kind;
+    if (!py::isinstance<py::str>(given)) return take(member.zeros, given);
+    const std::string name = py::cast<std::string>(given);
+    if (name != "same" && name != "valid" && name != "causal")
+      throw Error(ErrorCode::kInvalidArgument,
+                  "padding: expected numbers, same, valid or causal, not '" + name + "'");
+    member.kind = name == "same" ? Kind::kSame : name == "causal" ? Kind::kCausal : Kind::kZeros;
+  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
+    member =
+        py::isinstance<py::int_>(given) ? T{py::cast<std::int64_t>(given)} : py::cast<T>(given);
   } else {
     member = py::cast<T>(given);
   }
@@ -136,6 +148,10 @@ py::object shown(const T& member) {
     for (const auto& [known, gate] : kGates)
       if (member == gate) return py::str(known);
     return py::none();
+  } else if constexpr (std::is_same_v<T, nn::Padding>) {
+    return shown(member.zeros);
+  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
+    return member.size() == 1 ? py::object(py::int_(member[0])) : py::tuple(py::cast(member));
   } else {
     return py::cast(member);
   }
@@ -146,7 +162,8 @@ py::object shown(const T& member) {
 template <class L>
 struct Argument {
   const char* name;
-  std::variant<std::int64_t L::*, double L::*, bool L::*, nn::Init L::*, Activate L::*, Gate L::*>
+  std::variant<std::int64_t L::*, double L::*, bool L::*, nn::Init L::*, Activate L::*, Gate L::*,
+               nn::Spatial L::*, nn::Padding L::*>
       member;
   bool required = false;
 };
@@ -155,7 +172,14 @@ constexpr bool kRequired = true;
 // The type of an argument, as Python names it.
 template <class Member>
 std::string kind_of(const Member& member) {
-  constexpr const char* kKinds[] = {"int", "float", "bool", "Init", "str", "str"};
+  constexpr const char* kKinds[] = {"int",
+                                    "float",
+                                    "bool",
+                                    "Init",
+                                    "str",
+                                    "str",
+                                    "int | tuple[int, ...]",
+                                    "int | tuple[int, ...] | str"};
   return kKinds[member.index()];
 }
 
@@ -206,6 +230,36 @@ LayerRow row(const char* name, const char* about, std::vector<Argument<L>> argum
   return made;
 }  // namespace limpid::python
 
+template <std::size_t rank>
+LayerRow conv_row(const char* name, const char* about) {
+  using L = nn::Conv<rank>;
+  return row<L>(name, about,
+                {{"in_channels", &L::in, kRequired},
+                 {"out_channels", &L::out, kRequired},
+                 {"kernel_size", &L::kernel, kRequired},
+                 {"stride", &L::stride},
+                 {"padding", &L::padding},
+                 {"dilation", &L::dilation},
+                 {"groups", &L::groups},
+                 {"bias", &L::bias},
+                 {"weight_init", &L::weight_init}});
+}
+template <std::size_t rank>
+LayerRow conv_transpose_row(const char* name, const char* about) {
+  using L = nn::ConvTranspose<rank>;
+  return row<L>(name, about,
+                {{"in_channels", &L::in, kRequired},
+                 {"out_channels", &L::out, kRequired},
+                 {"kernel_size", &L::kernel, kRequired},
+                 {"stride", &L::stride},
+                 {"padding", &L::padding},
+                 {"output_padding", &L::output_padding},
+                 {"groups", &L::groups},
+                 {"bias", &L::bias},
+                 {"dilation", &L::dilation},
+                 {"weight_init", &L::weight_init}});
+}
+
 // The layers whose arguments are the members of a struct. A new one has its row here, and its class
 // in Python follows.
 const std::vector<LayerRow>& layer_rows() {
@@ -216,6 +270,18 @@ const std::vector<LayerRow>& layer_rows() {
                    {"out_features", &Linear::out, kRequired},
                    {"bias", &Linear::bias},
                    {"weight_init", &Linear::weight_init}}),
+      conv_row<1>("Conv1d",
+                  "A convolution over one dimension: x (N, in_channels, size), as PyTorch's.\n\n"
+                  "Padding is zeros on both sides, or \"same\", \"valid\" or \"causal\"."),
+      conv_row<2>("Conv2d", "As Conv1d, over two dimensions: x (N, in_channels, height, width)."),
+      conv_row<3>("Conv3d",
+                  "As Conv1d, over three dimensions: x (N, in_channels, depth, height, width)."),
+      conv_transpose_row<1>("ConvTranspose1d",
+                            "The adjoint of a convolution over one dimension, as PyTorch's."),
+      conv_transpose_row<2>("ConvTranspose2d",
+                            "The adjoint of a convolution over two dimensions, as PyTorch's."),
+      conv_transpose_row<3>("ConvTranspose3d",
+                            "The adjoint of a convolution over three dimensions, as PyTorch's."),
       row<Embedding>(
           "Embedding",
           "A row of a table for every id; negative ids count from the end. An id outside is an "

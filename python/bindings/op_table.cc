@@ -259,6 +259,29 @@ ScatterMode scatter_mode(const std::string& mode) {
       "scatter: mode: expected replace, add, multiply, maximum or minimum, got '" + mode + "'");
 }
 
+// One number for every spatial dimension, or one for each.
+std::vector<std::int64_t> for_each(std::vector<std::int64_t> numbers, std::size_t rank) {
+  if (numbers.size() == 1) numbers.assign(rank, numbers[0]);
+  return numbers;
+}
+// How a kernel over `rank` dimensions moves. Padding: on both sides of every dimension; of each; or
+// before each, then after each.
+Convolution convolution(const Given& g, std::size_t rank, std::size_t stride, std::size_t padding,
+                        std::size_t dilation) {
+  Convolution how;
+  how.stride = for_each(g.ints(stride), rank);
+  how.dilation = for_each(g.ints(dilation), rank);
+  how.low = for_each(g.ints(padding), rank);
+  if (rank > 0 && how.low.size() == 2 * rank) {
+    how.high.assign(how.low.begin() + static_cast<std::ptrdiff_t>(rank), how.low.end());
+    how.low.resize(rank);
+  } else {
+    how.high = how.low;
+  }
+  return how;
+}
+std::size_t spatial_rank(const Value& x) { return x.rank() < 2 ? 0 : x.rank() - 2; }
+
 Value padded(const Given& g) {
   const std::string mode = g.text(5);
   if (mode == "constant") {
@@ -454,6 +477,48 @@ constexpr FunctionRow kRows[] = {
        return filled(g, true, g.dtype(1));
      },
      "1 everywhere."},
+
+    // ---- convolutions
+    {"conv", "x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1", "VVvSSSI",
+     [](const Given& g) -> Made {
+       Convolution how = convolution(g, spatial_rank(g.v(0)), 3, 4, 5);
+       how.groups = g.i(6);
+       return conv(g.v(0), g.v(1), g.v(2), how);
+     }},
+    {"conv_transpose",
+     "x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1",
+     "VVvSSSIS",
+     [](const Given& g) -> Made {
+       const std::size_t rank = spatial_rank(g.v(0));
+       Convolution how = convolution(g, rank, 3, 4, 7);
+       how.groups = g.i(6);
+       const std::vector<std::int64_t> added = for_each(g.ints(5), rank);
+       if (added.size() != rank)
+         throw py::value_error("conv_transpose: output_padding: expected " + std::to_string(rank) +
+                               " numbers, got " + std::to_string(added.size()));
+       for (std::size_t d = 0; d < std::min(rank, how.high.size()); ++d)
+         if (__builtin_sub_overflow(how.high[d], added[d], &how.high[d]))
+           throw py::value_error("conv_transpose: output_padding is beyond 2^63");
+       return conv_transpose(g.v(0), g.v(1), g.v(2), how);
+     }},
+    {"conv_weight_gradient", "x, g, kernel, stride=1, padding=0, dilation=1, groups=1", "VVSSSSI",
+     [](const Given& g) -> Made {
+       const std::size_t rank = spatial_rank(g.v(0));
+       Convolution how = convolution(g, rank, 3, 4, 5);
+       how.groups = g.i(6);
+       return conv_weight_gradient(g.v(0), g.v(1), for_each(g.ints(2), rank), how);
+     }},
+    {"patches", "x, kernel, stride=1, padding=0, dilation=1", "VSSSS",
+     [](const Given& g) -> Made {
+       const std::size_t rank = spatial_rank(g.v(0));
+       return patches(g.v(0), for_each(g.ints(1), rank), convolution(g, rank, 2, 3, 4));
+     }},
+    {"col2im", "x, size, kernel, stride=1, padding=0, dilation=1", "VSSSSS",
+     [](const Given& g) -> Made {
+       const std::vector<std::int64_t> size = g.ints(1);
+       return col2im(g.v(0), size, for_each(g.ints(2), size.size()),
+                     convolution(g, size.size(), 3, 4, 5));
+     }},
 
     // ---- reductions and order
     {"sum", kOverAxis, "VAB",

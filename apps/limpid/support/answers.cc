@@ -285,13 +285,17 @@ std::string answers_csv(const Examples& examples, const Tensor& outputs) {
   for (const ExampleLine& line : lines_of(examples)) {
     cells.push_back(std::to_string(row_number(data, line)));
     if (ids) cells.push_back(id_of(data, line));
+    std::string problem = line.problem;
     if (line.example) {
-      if (classes) cells.push_back(prediction_text(data, row_of(outputs, *line.example)));
+      const std::span<const float> row = row_of(outputs, *line.example);
+      const bool no_class = classes && !train::prediction_of(row);
+      if (no_class) problem = "the model gives NaN";
+      if (classes) cells.push_back(no_class ? "" : prediction_text(data, row));
       for (const float number : row_of(shown, *line.example))
         cells.push_back(exact_number(static_cast<double>(number), Dtype::kF32));
     }
     cells.resize(width);
-    if (!line.example) cells.back() = line.problem;
+    if (!problem.empty() && data.rows_of_table) cells.back() = problem;
     end_line();
   }
   return text;

@@ -1,4 +1,6 @@
 // Export of products, norms and the softmax family.
+#include <algorithm>
+
 #include "limpid/formats/onnx/export/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -65,6 +67,52 @@ Names write_quantized_linear(OpCall& c) {
   return {g.node("Add", {y, c.input(3)})};
 }
 
+// ---- convolutions
+
+// ONNX has no negative padding: of conv, the input is cropped before; of conv_transpose, zeros are
+// added after, and then the bias.
+Names write_conv(OpCall& c) {
+  GraphWriter& g = c.graph();
+  const bool transposed = &c.op() == &op::conv_transpose;
+  List low = c.fixed_integers("low"), high = c.fixed_integers("high");
+  List outside(2 * (low.size() + 2));  // of Pad, in all dimensions
+  bool is_cropped = false;
+  for (std::size_t d = 0; d < low.size(); ++d)
+    for (const auto& [padding, at] :
+         {std::pair{&low[d], d + 2}, std::pair{&high[d], low.size() + d + 4}}) {
+      outside[at] = std::min<std::int64_t>(*padding, 0);
+      is_cropped = is_cropped || *padding < 0;
+      *padding = std::max<std::int64_t>(*padding, 0);
+    }
+  const auto padded = [&](const std::string& x) {
+    const std::vector<std::int64_t>& pads = outside;
+    return g.node("Pad", {x, g.constant(Tensor::from<std::int64_t>(
+                                 Shape{static_cast<std::int64_t>(pads.size())}, pads))});
+  };
+  List pads = low;
+  pads.insert(pads.end(), high.begin(), high.end());
+  Names in = c.all_inputs();
+  if (is_cropped && !transposed) in[0] = padded(in[0]);
+  const bool bias_after = is_cropped && transposed && in.size() == 3;
+  if (bias_after) in.pop_back();
+  std::string y = g.node(c.op().onnx.name, in,
+                         {{"dilations", c.fixed_integers("dilation")},
+                          {"group", c.fixed_integer("groups")},
+                          {"pads", pads},
+                          {"strides", c.fixed_integers("stride")}});
+  if (is_cropped && transposed) {
+    for (std::int64_t& n : outside) n = -n;
+    y = padded(y);
+  }
+  if (!bias_after) return {y};
+  List shape(low.size() + 1, 1);
+  shape[0] = -1;
+  const std::string bias =
+      g.node("Reshape", {c.input(2), g.constant(Tensor::from<std::int64_t>(
+                                         Shape{static_cast<std::int64_t>(shape.size())}, shape))});
+  return {g.node("Add", {y, bias})};
+}
+
 // ---- norms
 
 // ONNX has eps and intermediate sums in f32.
@@ -98,6 +146,8 @@ constexpr ExportOp kLayerExports[] = {
     {&op::matmul, write_matmul},
     {&op::linear, write_linear},
     {&op::quantized_linear, write_quantized_linear},
+    {&op::conv, write_conv},
+    {&op::conv_transpose, write_conv},
     {&op::layer_norm, write_layer_norm, has_gamma_in_f32},
     {&op::batch_norm_inference, write_batch_norm_inference, is_f32},
     {&op::softmax, write_softmax},

@@ -45,7 +45,7 @@ std::span<const std::span<const NodeOp>> all_operators() {
       detail::control_flow_operators,  detail::einsum_operators,     detail::indexing_operators,
       detail::logic_operators,         detail::norm_operators,       detail::optimizer_operators,
       detail::sort_and_scan_operators, detail::slicing_operators,    detail::product_operators,
-      detail::reduction_operators,     detail::shape_operators,
+      detail::reduction_operators,     detail::shape_operators,      detail::convolution_operators,
   };
   static const std::vector<NodeOp> of_records = operators_of_records(written);
   static const std::vector<std::span<const NodeOp>> tables = [] {

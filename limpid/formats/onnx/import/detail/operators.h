@@ -11,6 +11,7 @@ extern const std::span<const NodeOp> attention_operators;
 extern const std::span<const NodeOp> random_operators;
 extern const std::span<const NodeOp> softmax_operators;
 extern const std::span<const NodeOp> constant_operators;
+extern const std::span<const NodeOp> convolution_operators;
 extern const std::span<const NodeOp> control_flow_operators;
 extern const std::span<const NodeOp> einsum_operators;
 extern const std::span<const NodeOp> indexing_operators;
