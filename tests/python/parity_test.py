@@ -27,7 +27,10 @@ def attribute(text):
 
 
 # Ops whose functions in Python take other arguments, which ops_test.py and the table of losses try.
-IN_OTHER_WORDS = ("layer_norm", "rms_norm", "group_norm", "binary_cross_entropy", "kl_divergence", "prod", "cumulative_sum")
+IN_OTHER_WORDS = (
+    "layer_norm", "rms_norm", "group_norm", "binary_cross_entropy", "kl_divergence", "prod", "cumulative_sum",
+    "reduce_window_sum", "max_pool", "max_pool_indices", "avg_pool", "lp_pool",
+)
 
 ROWS = "f32[3, 8]"
 LAYERS = {
