@@ -66,6 +66,8 @@
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
 #include "limpid/nn/perceptron.h"
+#include "limpid/nn/picture.h"
+#include "limpid/nn/pool.h"
 #include "limpid/nn/rotary.h"
 #include "limpid/nn/sampling.h"
 #include "limpid/nn/sequential.h"

@@ -44,8 +44,8 @@ inline bool serves_f32(const Call& call) { return call.inputs[0].dtype == Dtype:
 
 // The kinds of each file; step_kinds.cc joins them.
 using StepKinds = std::span<const StepKind>;
-extern const StepKinds value_steps, matmul_steps, row_steps, move_steps, numbered_row_steps,
-    attention_steps, adam_steps, conv_steps;
+extern const StepKinds value_steps, matmul_steps, row_steps, window_steps, move_steps,
+    numbered_row_steps, attention_steps, adam_steps, conv_steps;
 // The kind of step of an op, or nullptr.
 const StepKind* step_kind(const Op& op);
 

@@ -50,8 +50,18 @@ struct ScatterAddStep final : Root {
                        rows.numbers, s(updates));
   }
   void run(const Step&, const Worker& worker, Piece piece) const override {
-    scatter_add(rows, worker.at<const void>(numbers), width, worker.at<const float>(updates),
-                worker.at<float>(out), part(width, 16, piece.index, piece.count));
+    // By batches where there are enough, as pictures have few columns; else by columns.
+    const bool by_batches = rows.batches >= piece.count;
+    const Range batches =
+        by_batches ? part(rows.batches, 1, piece.index, piece.count) : Range{0, rows.batches};
+    const Range columns = by_batches ? Range{0, width} : part(width, 16, piece.index, piece.count);
+    RowNumbers some = rows;
+    some.batches = batches.end - batches.begin;
+    const std::size_t first = batches.begin * rows.numbers;
+    const std::size_t number = rows.wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
+    scatter_add(some, worker.at<const std::byte>(numbers) + first * number, width,
+                worker.at<const float>(updates) + first * width,
+                worker.at<float>(out) + batches.begin * rows.rows * width, columns);
   }
 };
 

@@ -11,6 +11,7 @@ void fill_matmul(Kernels& table);
 void fill_bf16(Kernels& table);
 void fill_i8(Kernels& table);
 void fill_rows(Kernels& table);
+void fill_windows(Kernels& table);
 void fill_norms(Kernels& table);
 void fill_update(Kernels& table);
 void fill_attention(Kernels& table);

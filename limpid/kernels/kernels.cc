@@ -16,6 +16,7 @@ Kernels make_table(Isa isa) {
   fill_bf16(table);
   fill_i8(table);
   fill_rows(table);
+  fill_windows(table);
   fill_norms(table);
   fill_update(table);
   fill_attention(table);

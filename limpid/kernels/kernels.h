@@ -204,6 +204,15 @@ struct ConvWeightGradient {
   std::size_t c_row_stride;
 };
 
+// Windows with the same elements: element t of window i in [0, count) is x[taps[t] + i * step].
+// Result i is written to out[i * out_step].
+struct WindowRun {
+  const float* x;
+  const std::int64_t* taps;
+  std::size_t elements;  // of each window
+  std::size_t count, step, out_step;
+};
+
 struct Kernels {
   Isa isa;
   std::size_t lanes;  // 4-byte lanes in a vector: 16 or a divisor of 16
@@ -282,6 +291,12 @@ struct Kernels {
                       float* out);
   void (*min_columns)(const float* in, std::size_t rows, std::size_t columns, Range part,
                       float* out);
+
+  // The sum of each window, in the order of sum_columns(); its maximum; and of its first largest
+  // element or first NaN taps[t] + i * place_step, or -1 if it has no elements.
+  void (*sum_windows)(const WindowRun& run, float* out);
+  void (*max_windows)(const WindowRun& run, float* out);
+  void (*argmax_windows)(const WindowRun& run, std::size_t place_step, std::int32_t* out);
 
   void (*adam_update)(const AdamUpdate& update, Range elements);
 

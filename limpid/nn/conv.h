@@ -9,11 +9,9 @@
 #include "limpid/core/params.h"
 #include "limpid/function/value.h"
 #include "limpid/nn/init.h"
+#include "limpid/nn/sizes.h"
 
 namespace limpid::nn {
-
-// A number for each spatial dimension, or one for all of them.
-using Spatial = std::vector<std::int64_t>;
 
 // Zeros around the input.
 struct Padding {
@@ -23,17 +21,17 @@ struct Padding {
     kCausal,  // zeros before only: a position reads no element after it
   };
   Kind kind = Kind::kZeros;
-  Spatial zeros = {0};
+  Sizes zeros = {0};
 };
 
 template <std::size_t rank>
 struct Conv {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Spatial kernel;
-  Spatial stride = {1};
+  Sizes kernel;
+  Sizes stride = {1};
   Padding padding;
-  Spatial dilation = {1};
+  Sizes dilation = {1};
   std::int64_t groups = 1;
   bool bias = true;
   Init weight_init = kaiming_normal(1.4142135623730951);
@@ -53,13 +51,13 @@ template <std::size_t rank>
 struct ConvTranspose {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Spatial kernel;
-  Spatial stride = {1};
-  Spatial padding = {0};         // elements of the result left out at both ends
-  Spatial output_padding = {0};  // elements of the result added at the end
+  Sizes kernel;
+  Sizes stride = {1};
+  Sizes padding = {0};         // elements of the result left out at both ends
+  Sizes output_padding = {0};  // elements of the result added at the end
   std::int64_t groups = 1;
   bool bias = true;
-  Spatial dilation = {1};
+  Sizes dilation = {1};
   Init weight_init = kaiming_normal(1.4142135623730951);
 
   // "weight" (in, out / groups, kernel...), drawn by weight_init; "bias" (out), zeros. Throws

@@ -1,7 +1,11 @@
 #include "limpid/nn/norm.h"
 
+#include <fmt/format.h>
+
+#include "limpid/core/error.h"
 #include "limpid/nn/init.h"
 #include "limpid/ops/norm.h"
+#include "limpid/ops/picture.h"
 
 namespace limpid::nn {
 namespace {
@@ -28,6 +32,15 @@ Value RmsNorm::operator()(const Args& params, Value x) const {
 Params GroupNorm::init(Key) const { return weight_and_bias(channels, true); }
 Value GroupNorm::operator()(const Args& params, Value x) const {
   return group_norm(x, groups, params.at("weight"), params.at("bias"), eps);
+}
+
+Params InstanceNorm::init(Key) const { return affine ? weight_and_bias(features, true) : Params(); }
+Value InstanceNorm::operator()(const Args& params, Value x) const {
+  if (x.rank() < 2 || x.shape()[1] != features)
+    throw Error(ErrorCode::kShape, fmt::format("InstanceNorm: input is {}, expected (N, {}, ...)",
+                                               to_string(x.type()), features));
+  return instance_norm(x, affine ? params.at("weight") : Value(),
+                       affine ? params.at("bias") : Value(), eps);
 }
 
 Params BatchNorm::init(Key) const { return weight_and_bias(features, true); }

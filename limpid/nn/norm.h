@@ -43,6 +43,19 @@ struct GroupNorm {
   Value operator()(const Args& params, Value x) const;
 };
 
+// x (N, features, ...), over each channel of each example (Ulyanov et al. 2016). Without `affine`
+// there are no parameters.
+struct InstanceNorm {
+  std::int64_t features = 0;
+  double eps = 1e-5;
+  bool affine = false;
+
+  // The parameters of the norm; the key is not used.
+  Params init(Key key) const;
+  // x (N, features, ...) to the same shape. Throws kShape.
+  Value operator()(const Args& params, Value x) const;
+};
+
 // x (N, features, ...), over all dimensions but the features (Ioffe and Szegedy 2015). The running
 // statistics, "running_mean" and "running_var", are explicit state: an input and a result of each
 // call in training.

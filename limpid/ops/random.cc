@@ -313,4 +313,14 @@ Value dropout(Value x, Value key, double rate) {
   return call1(op::dropout, {x, key}, {{"rate", rate}});
 }
 
+Value channel_dropout(Value x, Value key, double rate) {
+  if (x.rank() < 2)
+    throw Error(ErrorCode::kShape, fmt::format("channel_dropout: input is {}, expected (N, C, ...)",
+                                               to_string(x.type())));
+  Shape channels = x.shape();
+  const Value all = broadcast(constant(x.builder(), 1, x.dtype()), {channels[0], channels[1]});
+  for (std::size_t d = 2; d < channels.rank(); ++d) channels = channels.replace(d, 1);
+  return x * broadcast(reshape(dropout(all, key, rate), channels), x.shape());
+}
+
 }  // namespace limpid

@@ -41,5 +41,8 @@ Value normal(Value key, const Shape& shape);
 // `rate`, else x / (1 - rate). Throws kInvalidArgument unless 0 <= rate < 1, kShape unless the key
 // is a scalar.
 Value dropout(Value x, Value key, double rate);
+// The same of whole channels, x (N, C, ...): all elements of a channel of an example, or none,
+// become 0. Also throws kShape for fewer than two dimensions.
+Value channel_dropout(Value x, Value key, double rate);
 
 }  // namespace limpid

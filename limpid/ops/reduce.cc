@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
 #include "limpid/ops/arithmetic.h"
@@ -11,6 +9,7 @@
 #include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/detail/families.h"
 #include "limpid/ops/detail/moments.h"
+#include "limpid/ops/extremes.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/shape.h"
 
@@ -99,35 +98,6 @@ void sum_reference(const Call& call, std::span<const void* const> in, std::span<
   if (call.inputs[0].dtype == Dtype::kBool) return run(bool{});
   dispatch_arithmetic(call.inputs[0].dtype, run);
 }
-
-struct Highest {
-  template <class T>
-  static T start() {
-    using Limits = std::numeric_limits<T>;
-    return Limits::has_infinity ? -Limits::infinity() : Limits::min();
-  }
-  template <class T>
-  static T better(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return a < b ? b : a;
-    else
-      return arithmetic::maximum(a, b);
-  }
-};
-struct Lowest {
-  template <class T>
-  static T start() {
-    using Limits = std::numeric_limits<T>;
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  }
-  template <class T>
-  static T better(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return b < a ? b : a;
-    else
-      return arithmetic::minimum(a, b);
-  }
-};
 
 template <class F>
 void extreme_reference(const Call& call, std::span<const void* const> in,

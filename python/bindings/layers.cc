@@ -18,6 +18,8 @@
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
 #include "limpid/nn/perceptron.h"
+#include "limpid/nn/picture.h"
+#include "limpid/nn/pool.h"
 #include "limpid/nn/rotary.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -123,9 +125,11 @@ void take(T& member, const py::object& given) {
       throw Error(ErrorCode::kInvalidArgument,
                   "padding: expected numbers, same, valid or causal, not '" + name + "'");
     member.kind = name == "same" ? Kind::kSame : name == "causal" ? Kind::kCausal : Kind::kZeros;
-  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
-    member =
-        py::isinstance<py::int_>(given) ? T{py::cast<std::int64_t>(given)} : py::cast<T>(given);
+  } else if constexpr (std::is_same_v<T, nn::Sizes>) {
+    if (py::isinstance<py::int_>(given))
+      member = {py::cast<std::int64_t>(given)};
+    else
+      member = given.is_none() ? T() : py::cast<T>(given);
   } else {
     member = py::cast<T>(given);
   }
@@ -150,8 +154,9 @@ py::object shown(const T& member) {
     return py::none();
   } else if constexpr (std::is_same_v<T, nn::Padding>) {
     return shown(member.zeros);
-  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
-    return member.size() == 1 ? py::object(py::int_(member[0])) : py::tuple(py::cast(member));
+  } else if constexpr (std::is_same_v<T, nn::Sizes>) {
+    if (member.size() == 1) return py::int_(member[0]);
+    return py::tuple(py::cast(member));
   } else {
     return py::cast(member);
   }
@@ -163,7 +168,7 @@ template <class L>
 struct Argument {
   const char* name;
   std::variant<std::int64_t L::*, double L::*, bool L::*, nn::Init L::*, Activate L::*, Gate L::*,
-               nn::Spatial L::*, nn::Padding L::*>
+               nn::Sizes L::*, nn::Padding L::*, std::string L::*>
       member;
   bool required = false;
 };
@@ -178,8 +183,9 @@ std::string kind_of(const Member& member) {
                                     "Init",
                                     "str",
                                     "str",
-                                    "int | tuple[int, ...]",
-                                    "int | tuple[int, ...] | str"};
+                                    "Union[None, int, Sequence[int]]",
+                                    "Union[int, Sequence[int], str]",
+                                    "str"};
   return kKinds[member.index()];
 }
 
@@ -260,11 +266,62 @@ LayerRow conv_transpose_row(const char* name, const char* about) {
                  {"weight_init", &L::weight_init}});
 }
 
+// Those of pooling, for 1 to 3 dimensions.
+template <template <int> class L, int dims>
+void add_windows(std::vector<LayerRow>& rows, const char* name, const char* about) {
+  std::vector<Argument<L<dims>>> arguments;
+  if constexpr (requires(L<dims> l) { l.norm_type; })
+    arguments.push_back({"norm_type", &L<dims>::norm_type, kRequired});
+  arguments.push_back({"kernel_size", &L<dims>::kernel_size, kRequired});
+  arguments.push_back({"stride", &L<dims>::stride});
+  if constexpr (requires(L<dims> l) { l.padding; })
+    arguments.push_back({"padding", &L<dims>::padding});
+  if constexpr (requires(L<dims> l) { l.dilation; })
+    arguments.push_back({"dilation", &L<dims>::dilation});
+  arguments.push_back({"ceil_mode", &L<dims>::ceil_mode});
+  if constexpr (requires(L<dims> l) { l.count_include_pad; })
+    arguments.push_back({"count_include_pad", &L<dims>::count_include_pad});
+  rows.push_back(row<L<dims>>(name, about, arguments));
+}
+template <template <int> class L>
+void add_windows(std::vector<LayerRow>& rows, const std::array<const char*, 3>& names,
+                 const char* about) {
+  add_windows<L, 1>(rows, names[0], about);
+  add_windows<L, 2>(rows, names[1], about);
+  add_windows<L, 3>(rows, names[2], about);
+}
+template <template <int> class L>
+void add_adaptive(std::vector<LayerRow>& rows, const std::array<const char*, 3>& names,
+                  const char* about) {
+  const auto add = [&]<int dims>(std::integral_constant<int, dims>) {
+    rows.push_back(
+        row<L<dims>>(names[dims - 1], about, {{"output_size", &L<dims>::output_size, kRequired}}));
+  };
+  add(std::integral_constant<int, 1>());
+  add(std::integral_constant<int, 2>());
+  add(std::integral_constant<int, 3>());
+}
+std::vector<LayerRow> with_pooling(std::vector<LayerRow> rows) {
+  add_windows<nn::MaxPool>(rows, {"MaxPool1d", "MaxPool2d", "MaxPool3d"},
+                           "The largest element of each window of x (N, C, ...).");
+  add_windows<nn::AvgPool>(rows, {"AvgPool1d", "AvgPool2d", "AvgPool3d"},
+                           "The mean of each window of x (N, C, ...).");
+  add_windows<nn::LpPool>(rows, {"LPPool1d", "LPPool2d", "LPPool3d"},
+                          "(sum of |x|^norm_type)^(1/norm_type) of each window of x (N, C, ...).");
+  add_adaptive<nn::AdaptiveAvgPool>(
+      rows, {"AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"},
+      "The means of windows of x (N, C, ...) that give a result of this size.");
+  add_adaptive<nn::AdaptiveMaxPool>(
+      rows, {"AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d"},
+      "The largest elements of windows of x (N, C, ...) that give a result of this size.");
+  return rows;
+}
+
 // The layers whose arguments are the members of a struct. A new one has its row here, and its class
 // in Python follows.
 const std::vector<LayerRow>& layer_rows() {
   using namespace nn;
-  static const std::vector<LayerRow> rows{
+  static const std::vector<LayerRow> rows = with_pooling({
       row<Linear>("Linear", "y = x weight^T + bias, on the last dimension.",
                   {{"in_features", &Linear::in, kRequired},
                    {"out_features", &Linear::out, kRequired},
@@ -291,6 +348,9 @@ const std::vector<LayerRow>& layer_rows() {
            {"weight_init", &Embedding::weight_init}}),
       row<Dropout>("Dropout", "Inverted dropout by a key; without one, at inference, the identity.",
                    {{"rate", &Dropout::rate}}),
+      row<Dropout2d>("Dropout2d",
+                     "Dropout of whole channels of x (N, C, ...) (Tompson et al. 2015).",
+                     {{"rate", &Dropout2d::rate}}),
       row<LayerNorm>("LayerNorm", "Over the last dimension (Ba et al. 2016).",
                      {{"features", &LayerNorm::features, kRequired},
                       {"eps", &LayerNorm::eps},
@@ -303,6 +363,30 @@ const std::vector<LayerRow>& layer_rows() {
                      {{"groups", &GroupNorm::groups, kRequired},
                       {"channels", &GroupNorm::channels, kRequired},
                       {"eps", &GroupNorm::eps}}),
+      row<InstanceNorm>("InstanceNorm",
+                        "x (N, features, ...), over each channel of each example (Ulyanov et al. "
+                        "2016).",
+                        {{"features", &InstanceNorm::features, kRequired},
+                         {"eps", &InstanceNorm::eps},
+                         {"affine", &InstanceNorm::affine}}),
+      row<LocalResponseNorm>("LocalResponseNorm",
+                             "x / (k + alpha / size * the sum of squares of `size` channels)^beta "
+                             "(Krizhevsky et al. 2012).",
+                             {{"size", &LocalResponseNorm::size, kRequired},
+                              {"alpha", &LocalResponseNorm::alpha},
+                              {"beta", &LocalResponseNorm::beta},
+                              {"k", &LocalResponseNorm::k}}),
+      row<Flatten>("Flatten", "The dimensions from one to another as one.",
+                   {{"start_dim", &Flatten::start_dim}, {"end_dim", &Flatten::end_dim}}),
+      row<Upsample>("Upsample", "x (N, C, ...) with another size, by interpolation.",
+                    {{"size", &Upsample::size},
+                     {"scale_factor", &Upsample::scale_factor},
+                     {"mode", &Upsample::mode},
+                     {"align_corners", &Upsample::align_corners}}),
+      row<PixelShuffle>("PixelShuffle", "(N, C r^2, H, W) to (N, C, H r, W r).",
+                        {{"upscale_factor", &PixelShuffle::upscale_factor, kRequired}}),
+      row<PixelUnshuffle>("PixelUnshuffle", "(N, C, H r, W r) to (N, C r^2, H, W).",
+                          {{"downscale_factor", &PixelUnshuffle::downscale_factor, kRequired}}),
       row<BatchNorm>("BatchNorm",
                      "x (N, features, ...), over everything but the features (Ioffe and Szegedy "
                      "2015).\n\n"
@@ -312,16 +396,16 @@ const std::vector<LayerRow>& layer_rows() {
                      {{"features", &BatchNorm::features, kRequired},
                       {"momentum", &BatchNorm::momentum},
                       {"eps", &BatchNorm::eps}}),
-      row<MultiHeadAttention>(
-          "MultiHeadAttention",
-          "Attention between heads of one sequence, or from one to another (Vaswani et al. 2017).",
-          {{"features", &MultiHeadAttention::features, kRequired},
-           {"heads", &MultiHeadAttention::heads},
-           {"kv_heads", &MultiHeadAttention::kv_heads},
-           {"causal", &MultiHeadAttention::causal},
-           {"bias", &MultiHeadAttention::bias},
-           {"in_init", &MultiHeadAttention::in_init},
-           {"out_init", &MultiHeadAttention::out_init}}),
+      row<MultiHeadAttention>("MultiHeadAttention",
+                              "Attention between heads of one sequence, or from one to another "
+                              "(Vaswani et al. 2017).",
+                              {{"features", &MultiHeadAttention::features, kRequired},
+                               {"heads", &MultiHeadAttention::heads},
+                               {"kv_heads", &MultiHeadAttention::kv_heads},
+                               {"causal", &MultiHeadAttention::causal},
+                               {"bias", &MultiHeadAttention::bias},
+                               {"in_init", &MultiHeadAttention::in_init},
+                               {"out_init", &MultiHeadAttention::out_init}}),
       row<FeedForward>("FeedForward",
                        "linear2(dropout(activation(linear1(x)))), named as in PyTorch's "
                        "TransformerEncoderLayer.",
@@ -342,7 +426,7 @@ const std::vector<LayerRow>& layer_rows() {
           "Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it "
           "learns.",
           {{"inputs", &Perceptron::inputs, kRequired}}),
-  };
+  });
   return rows;
 }
 

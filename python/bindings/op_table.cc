@@ -282,6 +282,81 @@ Convolution convolution(const Given& g, std::size_t rank, std::size_t stride, st
 }
 std::size_t spatial_rank(const Value& x) { return x.rank() < 2 ? 0 : x.rank() - 2; }
 
+// The windows of a pooling from argument `first` on: kernel, stride, padding, dilation, ceil_mode.
+// One number stands for each dimension, which are those after the first two if the kernel is one.
+PoolOptions windows(const Given& g, std::size_t first) {
+  const std::size_t rank = g.v(0).rank();
+  const bool one = PyLong_Check(g.object(first)) != 0;
+  PoolOptions o{.kernel = g.ints(first)};
+  if (one && rank > 2) o.kernel.assign(rank - 2, o.kernel[0]);
+  const std::size_t dims = o.kernel.size();
+  const auto numbers = [&](std::size_t i) {
+    std::vector<std::int64_t> given = g.ints(i);
+    if (given.size() == 1) given.assign(dims, given[0]);
+    return given;
+  };
+  o.stride = numbers(first + 1);
+  o.low = numbers(first + 2);
+  if (o.low.size() == 2 * dims) {
+    const auto middle = o.low.begin() + static_cast<std::ptrdiff_t>(dims);
+    o.high.assign(middle, o.low.end());
+    o.low.erase(middle, o.low.end());
+  }
+  o.dilation = numbers(first + 3);
+  o.ceil_mode = g.b(first + 4);
+  return o;
+}
+
+// The value of a text among a few.
+template <class T>
+T chosen(const Given& g, std::size_t i, const char* what,
+         std::initializer_list<std::pair<const char*, T>> choices) {
+  const std::string text = g.text(i);
+  std::string all;
+  for (const auto& [name, value] : choices) {
+    if (text == name) return value;
+    all += (all.empty() ? "" : ", ") + std::string(name);
+  }
+  throw py::value_error(std::string(what) + ": expected one of " + all + ", got '" + text + "'");
+}
+
+Value resized(const Given& g) {
+  using C = ResizeCoordinates;
+  return resize(
+      g.v(0), g.ints(1),
+      {.mode = chosen<ResizeMode>(g, 2, "resize: mode",
+                                  {{"nearest", ResizeMode::kNearest},
+                                   {"linear", ResizeMode::kLinear},
+                                   {"cubic", ResizeMode::kCubic}}),
+       .coordinates = chosen<C>(g, 3, "resize: coordinates",
+                                {{"half_pixel", C::kHalfPixel},
+                                 {"pytorch_half_pixel", C::kPytorchHalfPixel},
+                                 {"align_corners", C::kAlignCorners},
+                                 {"asymmetric", C::kAsymmetric}}),
+       .nearest = chosen<NearestMode>(g, 4, "resize: nearest",
+                                      {{"round_prefer_floor", NearestMode::kRoundPreferFloor},
+                                       {"round_prefer_ceil", NearestMode::kRoundPreferCeil},
+                                       {"floor", NearestMode::kFloor},
+                                       {"ceil", NearestMode::kCeil}}),
+       .antialias = g.b(5),
+       .cubic = g.d(6),
+       .exclude_outside = g.b(7)});
+}
+
+Value sampled(const Given& g) {
+  return grid_sample(
+      g.v(0), g.v(1),
+      {.mode = chosen<SampleMode>(g, 2, "grid_sample: mode",
+                                  {{"nearest", SampleMode::kNearest},
+                                   {"linear", SampleMode::kLinear},
+                                   {"cubic", SampleMode::kCubic}}),
+       .padding = chosen<SamplePadding>(g, 3, "grid_sample: padding",
+                                        {{"zeros", SamplePadding::kZeros},
+                                         {"border", SamplePadding::kBorder},
+                                         {"reflection", SamplePadding::kReflection}}),
+       .align_corners = g.b(4)});
+}
+
 Value padded(const Given& g) {
   const std::string mode = g.text(5);
   if (mode == "constant") {
@@ -609,6 +684,9 @@ constexpr FunctionRow kRows[] = {
     {"shift_right", "a, count", "VV", binary<shift_right>},
     {"dropout", "x, key, rate", "VVD",
      [](const Given& g) -> Made { return dropout(g.v(0), g.v(1), g.d(2)); }},
+    {"channel_dropout", "x, key, rate", "VVD",
+     [](const Given& g) -> Made { return channel_dropout(g.v(0), g.v(1), g.d(2)); },
+     "dropout of whole channels of x (N, C, ...)."},
 
     // ---- activations
     {"relu", kX, "V", unary<relu>},
@@ -654,6 +732,55 @@ constexpr FunctionRow kRows[] = {
        return batch_norm_inference(g.v(0), g.v(1), g.v(2), g.v(3), g.v(4), g.d(5));
      }},
     {"normalize", kX, "V", unary<normalize>, "x / max(|x|, 1e-12), |x| the L2 norm over the last axis."},
+
+    {"instance_norm", "x, gamma=None, beta=None, eps=1e-05", "VvvD",
+     [](const Given& g) -> Made { return instance_norm(g.v(0), g.v(1), g.v(2), g.d(3)); },
+     "(x - mean) / sqrt(variance + eps) of each channel of each example of x (N, C, ...)."},
+    {"local_response_norm", "x, size, alpha=0.0001, beta=0.75, k=1.0", "VIDDD",
+     [](const Given& g) -> Made {
+       return local_response_norm(g.v(0), g.i(1), g.d(2), g.d(3), g.d(4));
+     },
+     "x / (k + alpha / size * the sum of squares of `size` channels)^beta, x (N, C, ...)."},
+
+    // ---- pictures
+    {"max_pool", "x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False", "VSSSSB",
+     [](const Given& g) -> Made { return max_pool(g.v(0), windows(g, 1)); }},
+    {"max_pool_indices", "x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False", "VSSSSB",
+     [](const Given& g) -> Made { return max_pool_indices(g.v(0), windows(g, 1)); }},
+    {"reduce_window_sum", "x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False", "VSSSSB",
+     [](const Given& g) -> Made { return reduce_window_sum(g.v(0), windows(g, 1)); }},
+    {"avg_pool",
+     "x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False, count_include_pad=True",
+     "VSSSSBB",
+     [](const Given& g) -> Made { return avg_pool(g.v(0), windows(g, 1), g.b(6)); }},
+    {"lp_pool", "x, p, kernel, stride=(), padding=0, dilation=1, ceil_mode=False", "VDSSSSB",
+     [](const Given& g) -> Made { return lp_pool(g.v(0), g.d(1), windows(g, 2)); }},
+    {"max_unpool", "x, indices, sizes", "VVS",
+     [](const Given& g) -> Made { return max_unpool(g.v(0), g.v(1), g.ints(2)); },
+     "Zeros of these last sizes with x's elements at the places of max_pool_indices."},
+    {"adaptive_avg_pool", "x, sizes", "VS",
+     [](const Given& g) -> Made { return adaptive_avg_pool(g.v(0), g.ints(1)); },
+     "The means of windows that cover the last dimensions and give these sizes."},
+    {"adaptive_max_pool", "x, sizes", "VS",
+     [](const Given& g) -> Made { return adaptive_max_pool(g.v(0), g.ints(1)); },
+     "The largest elements of windows that cover the last dimensions and give these sizes."},
+    {"resize",
+     "x, sizes, mode='linear', coordinates='half_pixel', nearest='round_prefer_floor', "
+     "antialias=False, cubic=-0.75, exclude_outside=False",
+     "VSWWWBDB", [](const Given& g) -> Made { return resized(g); },
+     "The last dimensions with these sizes, by interpolation."},
+    {"pixel_shuffle", "x, factor", "VI",
+     [](const Given& g) -> Made { return pixel_shuffle(g.v(0), g.i(1)); },
+     "(..., C r^2, H, W) to (..., C, H r, W r)."},
+    {"pixel_unshuffle", "x, factor", "VI",
+     [](const Given& g) -> Made { return pixel_unshuffle(g.v(0), g.i(1)); },
+     "(..., C, H r, W r) to (..., C r^2, H, W)."},
+    {"grid_sample", "x, grid, mode='linear', padding='zeros', align_corners=False", "VVWWB",
+     [](const Given& g) -> Made { return sampled(g); },
+     "x (N, C, ...) at the positions grid (N, ..., d), whose coordinates are in [-1, 1]."},
+    {"affine_grid", "theta, sizes, align_corners=False", "VSB",
+     [](const Given& g) -> Made { return affine_grid(g.v(0), g.ints(1), g.b(2)); },
+     "The grid of affine maps theta (N, d, d + 1) for grid_sample: (N, sizes..., d)."},
 
     // ---- softmax and losses
     {"softmax", "x, axis=-1", "VI", [](const Given& g) -> Made { return softmax(g.v(0), g.i(1)); }},

@@ -176,6 +176,9 @@ class _Layer:
         for name in ("activation", "gate"):
             if name in self.__dict__:
                 object.__setattr__(self, name, _function_name(self.__dict__[name], f"{type(self).__name__}: {name}"))
+        for name in ("kernel_size", "stride", "padding", "dilation", "output_padding", "output_size", "size"):
+            if isinstance(self.__dict__.get(name), list):
+                object.__setattr__(self, name, tuple(self.__dict__[name]))
         # Made here, so that what is wrong is said where it was given.
         self._layer  # noqa: B018
 
@@ -282,6 +285,15 @@ class Dropout(_Layer):
 
 
 @dataclass(frozen=True)
+class Dropout2d(_Layer):
+    """Dropout of whole channels of x (N, C, ...) (Tompson et al. 2015)."""
+
+    rate: float = 0.5
+    takes_key = True
+    _name: ClassVar[str] = "Dropout2d"
+
+
+@dataclass(frozen=True)
 class LayerNorm(_Layer):
     """Over the last dimension (Ba et al. 2016)."""
 
@@ -308,6 +320,63 @@ class GroupNorm(_Layer):
     channels: int
     eps: float = 1e-05
     _name: ClassVar[str] = "GroupNorm"
+
+
+@dataclass(frozen=True)
+class InstanceNorm(_Layer):
+    """x (N, features, ...), over each channel of each example (Ulyanov et al. 2016)."""
+
+    features: int
+    eps: float = 1e-05
+    affine: bool = False
+    _name: ClassVar[str] = "InstanceNorm"
+
+
+@dataclass(frozen=True)
+class LocalResponseNorm(_Layer):
+    """x / (k + alpha / size * the sum of squares of `size` channels)^beta (Krizhevsky et al. 2012)."""
+
+    size: int
+    alpha: float = 0.0001
+    beta: float = 0.75
+    k: float = 1.0
+    _name: ClassVar[str] = "LocalResponseNorm"
+
+
+@dataclass(frozen=True)
+class Flatten(_Layer):
+    """The dimensions from one to another as one."""
+
+    start_dim: int = 1
+    end_dim: int = -1
+    _name: ClassVar[str] = "Flatten"
+
+
+@dataclass(frozen=True)
+class Upsample(_Layer):
+    """x (N, C, ...) with another size, by interpolation."""
+
+    size: Union[None, int, Sequence[int]] = ()
+    scale_factor: float = 0.0
+    mode: str = "nearest"
+    align_corners: bool = False
+    _name: ClassVar[str] = "Upsample"
+
+
+@dataclass(frozen=True)
+class PixelShuffle(_Layer):
+    """(N, C r^2, H, W) to (N, C, H r, W r)."""
+
+    upscale_factor: int
+    _name: ClassVar[str] = "PixelShuffle"
+
+
+@dataclass(frozen=True)
+class PixelUnshuffle(_Layer):
+    """(N, C, H r, W r) to (N, C r^2, H, W)."""
+
+    downscale_factor: int
+    _name: ClassVar[str] = "PixelUnshuffle"
 
 
 @dataclass(frozen=True)
@@ -371,7 +440,160 @@ class Perceptron(_Perceptron):
     _name: ClassVar[str] = "Perceptron"
 
 
-__all__ += ["BatchNorm", "Dropout", "Embedding", "FeedForward", "GatedFeedForward", "GroupNorm", "LayerNorm", "Linear", "MultiHeadAttention", "Perceptron", "RmsNorm"]
+@dataclass(frozen=True)
+class MaxPool1d(_Layer):
+    """The largest element of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "MaxPool1d"
+
+
+@dataclass(frozen=True)
+class MaxPool2d(_Layer):
+    """The largest element of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "MaxPool2d"
+
+
+@dataclass(frozen=True)
+class MaxPool3d(_Layer):
+    """The largest element of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "MaxPool3d"
+
+
+@dataclass(frozen=True)
+class AvgPool1d(_Layer):
+    """The mean of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    _name: ClassVar[str] = "AvgPool1d"
+
+
+@dataclass(frozen=True)
+class AvgPool2d(_Layer):
+    """The mean of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    _name: ClassVar[str] = "AvgPool2d"
+
+
+@dataclass(frozen=True)
+class AvgPool3d(_Layer):
+    """The mean of each window of x (N, C, ...)."""
+
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    padding: Union[None, int, Sequence[int]] = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    _name: ClassVar[str] = "AvgPool3d"
+
+
+@dataclass(frozen=True)
+class LPPool1d(_Layer):
+    """(sum of |x|^norm_type)^(1/norm_type) of each window of x (N, C, ...)."""
+
+    norm_type: float
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "LPPool1d"
+
+
+@dataclass(frozen=True)
+class LPPool2d(_Layer):
+    """(sum of |x|^norm_type)^(1/norm_type) of each window of x (N, C, ...)."""
+
+    norm_type: float
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "LPPool2d"
+
+
+@dataclass(frozen=True)
+class LPPool3d(_Layer):
+    """(sum of |x|^norm_type)^(1/norm_type) of each window of x (N, C, ...)."""
+
+    norm_type: float
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = ()
+    ceil_mode: bool = False
+    _name: ClassVar[str] = "LPPool3d"
+
+
+@dataclass(frozen=True)
+class AdaptiveAvgPool1d(_Layer):
+    """The means of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveAvgPool1d"
+
+
+@dataclass(frozen=True)
+class AdaptiveAvgPool2d(_Layer):
+    """The means of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveAvgPool2d"
+
+
+@dataclass(frozen=True)
+class AdaptiveAvgPool3d(_Layer):
+    """The means of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveAvgPool3d"
+
+
+@dataclass(frozen=True)
+class AdaptiveMaxPool1d(_Layer):
+    """The largest elements of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveMaxPool1d"
+
+
+@dataclass(frozen=True)
+class AdaptiveMaxPool2d(_Layer):
+    """The largest elements of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveMaxPool2d"
+
+
+@dataclass(frozen=True)
+class AdaptiveMaxPool3d(_Layer):
+    """The largest elements of windows of x (N, C, ...) that give a result of this size."""
+
+    output_size: Union[None, int, Sequence[int]]
+    _name: ClassVar[str] = "AdaptiveMaxPool3d"
+
+
+__all__ += ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Dropout", "Dropout2d", "Embedding", "FeedForward", "Flatten", "GatedFeedForward", "GroupNorm", "InstanceNorm", "LPPool1d", "LPPool2d", "LPPool3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MultiHeadAttention", "Perceptron", "PixelShuffle", "PixelUnshuffle", "RmsNorm", "Upsample"]
 # ---- until here
 
 

@@ -48,6 +48,14 @@ norms.safetensors: f64, of f32 numbers
                                    (training), batch_norm_inference of images; gradients of
                                    sum(up * y)
     batch_norm.running_mean, batch_norm.running_var   the new ones, momentum 0.1
+pooling.safetensors: f64, of f32 numbers
+    x1 f64[2, 3, 11], x2 f64[2, 3, 8, 11], x3 f64[2, 2, 5, 6, 4]
+    pooled f64[2, 3, 4, 5], places i32   max_pool2d(x2, 2), which unpool takes back
+    <case>.y, <case>.dx, <case>.up see pooling() below; gradients of sum(up * y)
+pictures.safetensors: f64, of f32 numbers
+    x1 f64[2, 3, 5], x2 f64[2, 4, 5, 6], x3 f64[1, 2, 3, 4, 3], grid f64[2, 3, 4, 2],
+    grid3 f64[1, 2, 3, 2, 3], theta f64[2, 2, 3]
+    <case>.y, <case>.d<input>, <case>.up   see pictures() below; gradients of sum(up * y)
 attention.safetensors: f64, of f32 numbers; MultiheadAttention of 8 features, 2 heads
     x f64[2, 5, 8], memory f64[2, 7, 8], up f64[2, 5, 8], in_proj_weight, in_proj_bias,
     out_proj.weight, out_proj.bias
@@ -381,6 +389,93 @@ def norms():
     save("norms.safetensors", tensors, eps="1e-5")
 
 
+def pooling():
+    torch.manual_seed(11)
+    shapes = {"x1": (2, 3, 11), "x2": (2, 3, 8, 11), "x3": (2, 2, 5, 6, 4)}
+    tensors = {k: torch.randn(shape).double() for k, shape in shapes.items()}
+
+    def record(name, f, source):
+        x = tensors[source].clone().requires_grad_()
+        y = f(x)
+        up = torch.randn(y.shape).double()
+        tensors.update({f"{name}.up": up, f"{name}.y": y.detach()})
+        for k, g in gradients_of(y, up, {"x": x}).items():
+            tensors[f"{name}.{k}"] = g
+
+    record("max.1d", lambda x: F.max_pool1d(x, 3, 2, 1), "x1")
+    record("max.2d", lambda x: F.max_pool2d(x, (3, 2), (2, 2), (1, 1)), "x2")
+    record("max.2d.dilated", lambda x: F.max_pool2d(x, 3, 1, 1, 2), "x2")
+    record("max.2d.ceil", lambda x: F.max_pool2d(x, 3, 2, 0, ceil_mode=True), "x2")
+    record("max.3d", lambda x: F.max_pool3d(x, 2, 1), "x3")
+    record("avg.1d", lambda x: F.avg_pool1d(x, 4, 3, 2), "x1")
+    record("avg.2d", lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=True), "x2")
+    record("avg.2d.real", lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), "x2")
+    record("avg.2d.ceil", lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True), "x2")
+    record("avg.2d.grid", lambda x: F.avg_pool2d(x, 3), "x2")
+    record("avg.3d", lambda x: F.avg_pool3d(x, (2, 3, 2), 1, 1), "x3")
+    record("lp.2d", lambda x: F.lp_pool2d(x.abs(), 2, 3, 2), "x2")
+    record("lp.1d.cubes", lambda x: F.lp_pool1d(x.abs(), 3, 4), "x1")
+    record("adaptive.avg.2d", lambda x: F.adaptive_avg_pool2d(x, (3, 4)), "x2")
+    record("adaptive.avg.even", lambda x: F.adaptive_avg_pool2d(x, (4, 1)), "x2")
+    record("adaptive.max.2d", lambda x: F.adaptive_max_pool2d(x, (3, 4)), "x2")
+    record("adaptive.max.3d", lambda x: F.adaptive_max_pool3d(x, (2, 4, 3)), "x3")
+    y, places = F.max_pool2d(tensors["x2"], 2, 2, return_indices=True)
+    tensors["places"] = places.int()
+    tensors["pooled"] = y
+    record("unpool", lambda y: F.max_unpool2d(y, places, 2, output_size=(8, 11)), "pooled")
+    save("pooling.safetensors", tensors)
+
+
+def pictures():
+    torch.manual_seed(13)
+    shapes = {"x1": (2, 3, 5), "x2": (2, 4, 5, 6), "x3": (1, 2, 3, 4, 3), "theta": (2, 2, 3)}
+    tensors = {k: torch.randn(shape).double() for k, shape in shapes.items()}
+    # Some positions are outside.
+    tensors["grid"] = (2.6 * torch.rand(2, 3, 4, 2) - 1.3).double()
+    tensors["grid3"] = (2.6 * torch.rand(1, 2, 3, 2, 3) - 1.3).double()
+
+    def record(name, f, **sources):
+        inputs = {k: tensors[v].clone().requires_grad_() for k, v in sources.items()}
+        y = f(*inputs.values())
+        up = torch.randn(y.shape).double()
+        tensors.update({f"{name}.up": up, f"{name}.y": y.detach()})
+        for k, g in gradients_of(y, up, inputs).items():
+            tensors[f"{name}.{k}"] = g
+
+    def resized(name, source, size, mode, **options):
+        record("resize." + name, lambda x: F.interpolate(x, size, mode=mode, **options), x=source)
+
+    resized("nearest", "x2", (7, 4), "nearest")
+    resized("nearest_exact", "x2", (7, 4), "nearest-exact")
+    resized("linear", "x1", (8,), "linear", align_corners=False)
+    resized("bilinear", "x2", (7, 4), "bilinear", align_corners=False)
+    resized("bilinear.corners", "x2", (7, 4), "bilinear", align_corners=True)
+    resized("trilinear", "x3", (2, 6, 5), "trilinear", align_corners=False)
+    resized("bicubic", "x2", (7, 4), "bicubic", align_corners=False)
+    resized("bicubic.corners", "x2", (7, 4), "bicubic", align_corners=True)
+    resized("bilinear.antialias", "x2", (3, 2), "bilinear", align_corners=False, antialias=True)
+    resized("bicubic.antialias", "x2", (3, 2), "bicubic", align_corners=False, antialias=True)
+    record("resize.scale", lambda x: F.interpolate(x, scale_factor=1.7, mode="bilinear",
+                                                   align_corners=False), x="x2")
+    for mode in ("bilinear", "nearest", "bicubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for corners in (False, True):
+                name = f"sample.{mode}.{padding}.{'corners' if corners else 'borders'}"
+                record(name, lambda x, grid: F.grid_sample(x, grid, mode, padding, corners),
+                       x="x2", grid="grid")
+    record("sample.3d", lambda x, grid: F.grid_sample(x, grid, align_corners=False),
+           x="x3", grid="grid3")
+    record("affine", lambda theta: F.affine_grid(theta, (2, 1, 3, 5), align_corners=False),
+           theta="theta")
+    record("affine.corners", lambda theta: F.affine_grid(theta, (2, 1, 3, 5), align_corners=True),
+           theta="theta")
+    record("shuffle", lambda x: F.pixel_shuffle(x, 2), x="x2")
+    record("lrn", lambda x: F.local_response_norm(x, 3, 0.5, 0.75, 1.5), x="x2")
+    record("lrn.even", lambda x: F.local_response_norm(x, 2, 0.5), x="x2")
+    record("instance_norm", lambda x: F.instance_norm(x), x="x2")
+    save("pictures.safetensors", tensors)
+
+
 def attention():
     torch.manual_seed(8)
     net = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -640,6 +735,8 @@ if __name__ == "__main__":
     cross_entropy()
     gates()
     norms()
+    pooling()
+    pictures()
     attention()
     losses()
     optimisers()

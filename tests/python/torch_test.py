@@ -154,6 +154,15 @@ class Torch(Refusals):
         self.assertEqual(list(model.params), ["table.weight"])
         np.testing.assert_allclose(np.asarray(model(ids)), module(ids).detach().numpy(), rtol=1e-5, atol=1e-6)
 
+    def test_layers_of_pictures(self):
+        T = torch.nn
+        module = T.Sequential(
+            T.BatchNorm2d(4), T.MaxPool2d(3, 2, 1), T.ReLU(), T.AvgPool2d(2, 1, ceil_mode=True), T.GroupNorm(2, 4), T.Upsample(scale_factor=2),
+            T.InstanceNorm2d(4), T.Dropout2d(), T.PixelShuffle(2), T.Upsample((9, 7), mode="bilinear"), T.AdaptiveAvgPool2d(1), T.Flatten(),
+        ).eval()
+        x = torch.randn(3, 4, 11, 9)
+        np.testing.assert_allclose(np.asarray(lt.from_torch(module, x)(x)), module(x).detach().numpy(), rtol=1e-4, atol=1e-5)
+
     def test_a_module_of_two_inputs(self):
         class Weighted(torch.nn.Module):
             def forward(self, a, b):

@@ -94,8 +94,8 @@ Numbers OpCall::output_shape() const { return function_.shape(here().first_outpu
 void OpCall::repeat(std::size_t input) { calls_.repeat(here().first_output, here().inputs[input]); }
 
 std::optional<ExportOp> find_export_op(const Op& op) {
-  for (const auto& table :
-       {elementwise_export_ops(), shape_export_ops(), row_export_ops(), layer_export_ops()}) {
+  for (const auto& table : {elementwise_export_ops(), shape_export_ops(), row_export_ops(),
+                            layer_export_ops(), pooling_export_ops()}) {
     const auto row =
         std::find_if(table.begin(), table.end(), [&](const ExportOp& r) { return r.op == &op; });
     if (row != table.end()) return *row;

@@ -40,12 +40,16 @@ Values NodeOp::read(Node& node) const {
 
 std::span<const std::span<const NodeOp>> all_operators() {
   static const std::span<const NodeOp> written[] = {
-      detail::activation_operators,    detail::arithmetic_operators, detail::attention_operators,
-      detail::random_operators,        detail::softmax_operators,    detail::constant_operators,
-      detail::control_flow_operators,  detail::einsum_operators,     detail::indexing_operators,
-      detail::logic_operators,         detail::norm_operators,       detail::optimizer_operators,
-      detail::sort_and_scan_operators, detail::slicing_operators,    detail::product_operators,
-      detail::reduction_operators,     detail::shape_operators,      detail::convolution_operators,
+      detail::activation_operators,    detail::arithmetic_operators,
+      detail::attention_operators,     detail::random_operators,
+      detail::softmax_operators,       detail::constant_operators,
+      detail::control_flow_operators,  detail::einsum_operators,
+      detail::indexing_operators,      detail::logic_operators,
+      detail::norm_operators,          detail::optimizer_operators,
+      detail::picture_operators,       detail::pooling_operators,
+      detail::sort_and_scan_operators, detail::slicing_operators,
+      detail::product_operators,       detail::reduction_operators,
+      detail::shape_operators,         detail::convolution_operators,
   };
   static const std::vector<NodeOp> of_records = operators_of_records(written);
   static const std::vector<std::span<const NodeOp>> tables = [] {

@@ -18,6 +18,8 @@ extern const std::span<const NodeOp> indexing_operators;
 extern const std::span<const NodeOp> logic_operators;
 extern const std::span<const NodeOp> norm_operators;
 extern const std::span<const NodeOp> optimizer_operators;
+extern const std::span<const NodeOp> picture_operators;
+extern const std::span<const NodeOp> pooling_operators;
 extern const std::span<const NodeOp> sort_and_scan_operators;
 extern const std::span<const NodeOp> slicing_operators;
 extern const std::span<const NodeOp> product_operators;
