@@ -9,8 +9,9 @@ namespace limpid::nn {
 namespace {
 
 // One number for each dimension.
-Sizes each(const Sizes& given, std::size_t rank, std::string_view layer, std::string_view name) {
-  if (given.size() == 1) return Sizes(rank, given[0]);
+Spatial each(const Spatial& given, std::size_t rank, std::string_view layer,
+             std::string_view name) {
+  if (given.size() == 1) return Spatial(rank, given[0]);
   if (given.size() != rank)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("{}{}d: {} has {} numbers, expected {}", layer, rank, name,
@@ -20,12 +21,12 @@ Sizes each(const Sizes& given, std::size_t rank, std::string_view layer, std::st
 
 // Channels of each group, as a dimension of the weight before those of the kernel.
 Shape weight_shape(std::string_view layer, std::int64_t rows, std::int64_t channels,
-                   std::int64_t groups, std::size_t rank, const Sizes& kernel) {
+                   std::int64_t groups, std::size_t rank, const Spatial& kernel) {
   if (groups < 1 || channels % groups != 0)
     throw Error(
         ErrorCode::kInvalidArgument,
         fmt::format("{}{}d: groups {} does not divide {} channels", layer, rank, groups, channels));
-  Sizes dims{rows, channels / groups};
+  Spatial dims{rows, channels / groups};
   for (const std::int64_t k : each(kernel, rank, layer, "kernel")) dims.push_back(k);
   return Shape(dims);
 }
@@ -50,7 +51,7 @@ Value Conv<rank>::operator()(const Args& params, Value x) const {
                   .dilation = each(dilation, rank, "Conv", "dilation"),
                   .groups = groups};
   how.high = how.low;
-  const Sizes sizes = each(kernel, rank, "Conv", "kernel");
+  const Spatial sizes = each(kernel, rank, "Conv", "kernel");
   for (std::size_t d = 0; padding.kind != Padding::Kind::kZeros && d < rank; ++d) {
     const bool same = padding.kind == Padding::Kind::kSame;
     if (same && how.stride[d] != 1)
@@ -81,7 +82,7 @@ Value ConvTranspose<rank>::operator()(const Args& params, Value x) const {
                   .dilation = each(dilation, rank, "ConvTranspose", "dilation"),
                   .groups = groups};
   how.high = how.low;
-  const Sizes added = each(output_padding, rank, "ConvTranspose", "output_padding");
+  const Spatial added = each(output_padding, rank, "ConvTranspose", "output_padding");
   for (std::size_t d = 0; d < rank; ++d)
     if (__builtin_sub_overflow(how.high[d], added[d], &how.high[d]))
       throw Error(ErrorCode::kInvalidArgument,

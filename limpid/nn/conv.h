@@ -9,7 +9,7 @@
 #include "limpid/core/params.h"
 #include "limpid/function/value.h"
 #include "limpid/nn/init.h"
-#include "limpid/nn/sizes.h"
+#include "limpid/nn/spatial.h"
 
 namespace limpid::nn {
 
@@ -21,17 +21,17 @@ struct Padding {
     kCausal,  // zeros before only: a position reads no element after it
   };
   Kind kind = Kind::kZeros;
-  Sizes zeros = {0};
+  Spatial zeros = {0};
 };
 
 template <std::size_t rank>
 struct Conv {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Sizes kernel;
-  Sizes stride = {1};
+  Spatial kernel;
+  Spatial stride = {1};
   Padding padding;
-  Sizes dilation = {1};
+  Spatial dilation = {1};
   std::int64_t groups = 1;
   bool bias = true;
   Init weight_init = kaiming_normal(1.4142135623730951);
@@ -51,13 +51,13 @@ template <std::size_t rank>
 struct ConvTranspose {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Sizes kernel;
-  Sizes stride = {1};
-  Sizes padding = {0};         // elements of the result left out at both ends
-  Sizes output_padding = {0};  // elements of the result added at the end
+  Spatial kernel;
+  Spatial stride = {1};
+  Spatial padding = {0};         // elements of the result left out at both ends
+  Spatial output_padding = {0};  // elements of the result added at the end
   std::int64_t groups = 1;
   bool bias = true;
-  Sizes dilation = {1};
+  Spatial dilation = {1};
   Init weight_init = kaiming_normal(1.4142135623730951);
 
   // "weight" (in, out / groups, kernel...), drawn by weight_init; "bias" (out), zeros. Throws

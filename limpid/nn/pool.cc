@@ -9,10 +9,10 @@ namespace limpid::nn {
 namespace {
 
 // A number for each dimension; what is not given stays so.
-Sizes for_each_dimension(const Sizes& given, int dims, const char* layer, const char* name) {
+Spatial for_each_dimension(const Spatial& given, int dims, const char* layer, const char* name) {
   const auto wanted = static_cast<std::size_t>(dims);
   if (given.empty() || given.size() == wanted) return given;
-  if (given.size() == 1) return Sizes(wanted, given[0]);
+  if (given.size() == 1) return Spatial(wanted, given[0]);
   throw Error(ErrorCode::kShape, fmt::format("{}{}d: {} has {} numbers, expected 1 or {}", layer,
                                              dims, name, given.size(), dims));
 }
@@ -26,7 +26,7 @@ void require_rank(const Value& x, int dims, const char* layer) {
 // The windows of a layer without dilation.
 template <class L>
 PoolOptions windows_of_layer(const L& layer, int dims, const char* name) {
-  const auto sizes = [&](const Sizes& given, const char* what) {
+  const auto sizes = [&](const Spatial& given, const char* what) {
     return for_each_dimension(given, dims, name, what);
   };
   PoolOptions options{.kernel = sizes(layer.kernel_size, "kernel_size"),

@@ -8,17 +8,17 @@
 
 #include "limpid/core/params.h"
 #include "limpid/function/value.h"
-#include "limpid/nn/sizes.h"
+#include "limpid/nn/spatial.h"
 
 namespace limpid::nn {
 
 // The largest element of each window. Throws kShape.
 template <int dims>
 struct MaxPool {
-  Sizes kernel_size;
-  Sizes stride = {};  // default: kernel_size
-  Sizes padding = {0};
-  Sizes dilation = {1};
+  Spatial kernel_size;
+  Spatial stride = {};  // default: kernel_size
+  Spatial padding = {0};
+  Spatial dilation = {1};
   bool ceil_mode = false;
 
   Value operator()(const Args& params, Value x) const;
@@ -30,9 +30,9 @@ using MaxPool3d = MaxPool<3>;
 // The mean of each window. Throws kShape.
 template <int dims>
 struct AvgPool {
-  Sizes kernel_size;
-  Sizes stride = {};  // default: kernel_size
-  Sizes padding = {0};
+  Spatial kernel_size;
+  Spatial stride = {};  // default: kernel_size
+  Spatial padding = {0};
   bool ceil_mode = false;
   bool count_include_pad = true;
 
@@ -46,8 +46,8 @@ using AvgPool3d = AvgPool<3>;
 template <int dims>
 struct LpPool {
   double norm_type = 2;
-  Sizes kernel_size;
-  Sizes stride = {};  // default: kernel_size
+  Spatial kernel_size;
+  Spatial stride = {};  // default: kernel_size
   bool ceil_mode = false;
 
   Value operator()(const Args& params, Value x) const;
@@ -59,7 +59,7 @@ using LPPool3d = LpPool<3>;
 // The mean or the largest element of windows that give a result of this size. Throws kShape.
 template <int dims>
 struct AdaptiveAvgPool {
-  Sizes output_size;
+  Spatial output_size;
 
   Value operator()(const Args& params, Value x) const;
 };
@@ -69,7 +69,7 @@ using AdaptiveAvgPool3d = AdaptiveAvgPool<3>;
 
 template <int dims>
 struct AdaptiveMaxPool {
-  Sizes output_size;
+  Spatial output_size;
 
   Value operator()(const Args& params, Value x) const;
 };

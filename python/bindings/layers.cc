@@ -125,7 +125,7 @@ void take(T& member, const py::object& given) {
       throw Error(ErrorCode::kInvalidArgument,
                   "padding: expected numbers, same, valid or causal, not '" + name + "'");
     member.kind = name == "same" ? Kind::kSame : name == "causal" ? Kind::kCausal : Kind::kZeros;
-  } else if constexpr (std::is_same_v<T, nn::Sizes>) {
+  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
     if (py::isinstance<py::int_>(given))
       member = {py::cast<std::int64_t>(given)};
     else
@@ -154,7 +154,7 @@ py::object shown(const T& member) {
     return py::none();
   } else if constexpr (std::is_same_v<T, nn::Padding>) {
     return shown(member.zeros);
-  } else if constexpr (std::is_same_v<T, nn::Sizes>) {
+  } else if constexpr (std::is_same_v<T, nn::Spatial>) {
     if (member.size() == 1) return py::int_(member[0]);
     return py::tuple(py::cast(member));
   } else {
@@ -168,7 +168,7 @@ template <class L>
 struct Argument {
   const char* name;
   std::variant<std::int64_t L::*, double L::*, bool L::*, nn::Init L::*, Activate L::*, Gate L::*,
-               nn::Sizes L::*, nn::Padding L::*, std::string L::*>
+               nn::Spatial L::*, nn::Padding L::*, std::string L::*>
       member;
   bool required = false;
 };

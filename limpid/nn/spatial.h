@@ -1,4 +1,4 @@
-// Sizes: arguments of layers over images. Depends on nothing.
+// Spatial: arguments of layers over images. Depends on nothing.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,6 @@
 namespace limpid::nn {
 
 // A number for each spatial dimension, or one for all of them.
-using Sizes = std::vector<std::int64_t>;
+using Spatial = std::vector<std::int64_t>;
 
 }  // namespace limpid::nn
