@@ -247,6 +247,108 @@ class Linear(_Layer):
 
 
 @dataclass(frozen=True)
+class Conv1d(_Layer):
+    """A convolution over one dimension: x (N, in_channels, size), as PyTorch's.
+
+    Padding is zeros on both sides, or "same", "valid" or "causal".
+    """
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] | str = 0
+    dilation: int | tuple[int, ...] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv1d"
+
+
+@dataclass(frozen=True)
+class Conv2d(_Layer):
+    """As Conv1d, over two dimensions: x (N, in_channels, height, width)."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] | str = 0
+    dilation: int | tuple[int, ...] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv2d"
+
+
+@dataclass(frozen=True)
+class Conv3d(_Layer):
+    """As Conv1d, over three dimensions: x (N, in_channels, depth, height, width)."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] | str = 0
+    dilation: int | tuple[int, ...] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv3d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose1d(_Layer):
+    """The adjoint of a convolution over one dimension, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] = 0
+    output_padding: int | tuple[int, ...] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: int | tuple[int, ...] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose1d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose2d(_Layer):
+    """The adjoint of a convolution over two dimensions, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] = 0
+    output_padding: int | tuple[int, ...] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: int | tuple[int, ...] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose2d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose3d(_Layer):
+    """The adjoint of a convolution over three dimensions, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: int | tuple[int, ...]
+    stride: int | tuple[int, ...] = 1
+    padding: int | tuple[int, ...] = 0
+    output_padding: int | tuple[int, ...] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: int | tuple[int, ...] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose3d"
+
+
+@dataclass(frozen=True)
 class Embedding(_Layer):
     """A row of a table for every id; an id outside of [0, count) gives zeros."""
 
@@ -355,7 +457,7 @@ class Perceptron(_Perceptron):
     _name: ClassVar[str] = "Perceptron"
 
 
-__all__ += ["BatchNorm", "Dropout", "Embedding", "FeedForward", "GatedFeedForward", "GroupNorm", "LayerNorm", "Linear", "MultiHeadAttention", "Perceptron", "RmsNorm"]
+__all__ += ["BatchNorm", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Embedding", "FeedForward", "GatedFeedForward", "GroupNorm", "LayerNorm", "Linear", "MultiHeadAttention", "Perceptron", "RmsNorm"]
 # ---- until here
 
 
