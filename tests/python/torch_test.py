@@ -107,7 +107,7 @@ class Torch(Refusals):
     def test_convolutions(self):
         """By ONNX, by state_dict, and of padding that is named."""
         module = torch.nn.Sequential(
-            torch.nn.Conv2d(3, 4, 3, stride=(2, 1), padding=1), torch.nn.ReLU(), torch.nn.Conv2d(4, 4, (1, 3), groups=4, padding="same"),
+            torch.nn.Conv2d(3, 4, 3, stride=(2, 1), padding=1), torch.nn.ReLU(), torch.nn.Conv2d(4, 4, (1, 3), groups=4, padding=(0, 1)),
             torch.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1),
         )
         net = lp.nn.sequential(
@@ -150,7 +150,7 @@ class Torch(Refusals):
     def test_modules(self):
         self.refused(lambda: lt.from_torch(3, torch.ones(1)), TypeError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32)), TypeError)
-        self.refused(lambda: lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
+        self.refused(lambda: lt.from_torch(torch.nn.GRU(1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1)), TypeError)
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
