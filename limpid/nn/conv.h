@@ -28,9 +28,9 @@ template <std::size_t rank>
 struct Conv {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Spatial kernel;
+  Spatial kernel = {};
   Spatial stride = {1};
-  Padding padding;
+  Padding padding = {};
   Spatial dilation = {1};
   std::int64_t groups = 1;
   bool bias = true;
@@ -51,7 +51,7 @@ template <std::size_t rank>
 struct ConvTranspose {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  Spatial kernel;
+  Spatial kernel = {};
   Spatial stride = {1};
   Spatial padding = {0};         // elements of the result left out at both ends
   Spatial output_padding = {0};  // elements of the result added at the end

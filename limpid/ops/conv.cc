@@ -172,8 +172,7 @@ class Checked {
   // The channels of each group.
   std::size_t of_group(std::int64_t channels, std::string_view what) const {
     if (channels % groups_ != 0)
-      refuse(call_, "{} do not divide into {}", count_of(channels, what),
-             count_of(groups_, "group"));
+      refuse(call_, "groups is {}, which does not divide {}", groups_, count_of(channels, what));
     return static_cast<std::size_t>(channels / groups_);
   }
 

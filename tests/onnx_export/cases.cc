@@ -9,6 +9,7 @@
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/attention.h"
+#include "limpid/nn/conv.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/feed_forward.h"
 #include "limpid/nn/mlp.h"
@@ -151,7 +152,8 @@ std::vector<Tensor> Case::expected() const { return compile(model)(inputs); }
 bool is_refused(const Op& op) {
   for (const Op* refused :
        {&op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
-        &op::scatter_maximum, &op::scatter_minimum, &op::update_rows, &op::cached_attention})
+        &op::scatter_maximum, &op::scatter_minimum, &op::update_rows, &op::cached_attention,
+        &op::conv_weight_gradient, &op::patches, &op::col2im})
     if (&op == refused) return true;
   return false;
 }
@@ -166,7 +168,9 @@ std::vector<Case> op_cases() {
       const Function f = function_of(*op, e);
       const std::string name = fmt::format("{}, example {}", op->name, number++);
       cases.push_back(make_case(name, f, {}, false, range));
-      if (!e.inputs.empty())
+      // A weight for each example makes groups, and ONNX has their number as an attribute.
+      const bool fixed = op == &op::conv || op == &op::conv_transpose;
+      if (!e.inputs.empty() && !fixed)
         cases.push_back(make_case(name + " in a batch of any size", f, {}, true, range));
     }
   }
@@ -187,6 +191,17 @@ std::vector<Case> model_cases() {
     cases.push_back(make_model(name, nn::function_of(layer, {Dtype::kF32, x}), any_batch));
   };
   add("group norm", nn::GroupNorm{2, 6}, {4, 6, 5}, false);
+  add("convolutions",
+      nn::sequential(
+          nn::Conv2d{.in = 3, .out = 4, .kernel = {3, 2}, .stride = {2, 1}}, relu,
+          nn::Conv2d{.in = 4,
+                     .out = 4,
+                     .kernel = {3},
+                     .padding = {.kind = nn::Padding::Kind::kSame},
+                     .groups = 4},
+          nn::ConvTranspose2d{
+              .in = 4, .out = 2, .kernel = {2}, .stride = {3}, .output_padding = {2, 0}}),
+      {2, 3, 7, 5});
   add("residual net",
       nn::sequential(nn::Linear{5, 8}, nn::Residual{nn::sequential(nn::Linear{8, 8}, gelu)},
                      nn::PreNorm{nn::LayerNorm{8}, nn::FeedForward{8, 16}}, nn::Linear{8, 3}),

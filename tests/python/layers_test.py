@@ -88,7 +88,7 @@ class FirstValues(Refusals):
         half = N.constant(0.5)
         for layer in (
             N.Linear(3, 2, weight_init=half), N.Embedding(3, 2, half), N.MultiHeadAttention(4, 2, in_init=half, out_init=half),
-            N.FeedForward(4, 8, weight_init=half), N.GatedFeedForward(4, 8, bias=True, weight_init=half),
+            N.Conv1d(2, 3, 2, weight_init=half), N.ConvTranspose2d(2, 3, 2, weight_init=half), N.FeedForward(4, 8, weight_init=half), N.GatedFeedForward(4, 8, bias=True, weight_init=half),
         ):
             for name, value in layer.init().items():
                 self.assertEqual(set(np.asarray(value).ravel()), {0.0 if name.endswith("bias") else 0.5}, name)
@@ -285,6 +285,7 @@ class Others(Refusals):
     def test_layers_are_values(self):
         for layer, field in (
             (N.Linear(2, 3), "bias"), (N.Embedding(2, 3), "count"), (N.Dropout(0.5), "rate"), (N.LayerNorm(2), "eps"), (N.RmsNorm(2), "eps"), (N.GroupNorm(1, 2), "groups"),
+            (N.Conv2d(2, 3, (1, 2)), "stride"), (N.ConvTranspose1d(2, 3, 4), "dilation"),
             (N.BatchNorm(2), "momentum"), (N.MultiHeadAttention(2), "causal"), (N.FeedForward(2, 3), "dropout"), (N.GatedFeedForward(2, 3), "gate"), (N.Mlp([2, 3]), "norm"),
             (N.CharLm(5), "context"), (N.Gpt(5), "width"), (N.Perceptron(2), "inputs"), (N.named("a", lp.relu), "name"), (N.sequential(lp.relu), "layers"),
             (N.Residual(lp.relu), "layer"), (N.PreNorm(N.RmsNorm(2), lp.relu), "norm"), (N.PostNorm(N.RmsNorm(2), lp.relu), "norm"), (lp.optim.Schedule(), "kind"),

@@ -105,6 +105,31 @@ class Torch(Refusals):
             self.assertEqual({part.training for part in module.modules()}, {training})
             np.testing.assert_allclose(np.asarray(model(x)), module[0](x).detach().numpy(), rtol=1e-5, atol=1e-6)
 
+    def test_convolutions(self):
+        """By ONNX, by state_dict, and of padding that is named."""
+        module = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3, stride=(2, 1), padding=1), torch.nn.ReLU(), torch.nn.Conv2d(4, 4, (1, 3), groups=4, padding=(0, 1)),
+            torch.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1),
+        )
+        net = lp.nn.sequential(
+            lp.nn.Conv2d(3, 4, 3, stride=(2, 1), padding=1), lp.relu, lp.nn.Conv2d(4, 4, (1, 3), groups=4, padding="same"),
+            lp.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1, output_padding=1),
+        )
+        x = torch.randn(2, 3, 7, 6)
+        want = module(x).detach().numpy()
+        model = lt.from_torch(module, x)
+        self.assertEqual(model.inputs, [("x", "f32[3, 7, 6]")])
+        for got in (model(x), net(lt.params_of(module), x)):
+            np.testing.assert_allclose(np.asarray(got), want, rtol=1e-4, atol=1e-5)
+        self.assertEqual({k: v.shape for k, v in net.init().items()}, {k: tuple(v.shape) for k, v in module.state_dict().items()})
+        causal = lp.nn.Conv1d(1, 1, 3, padding="causal", dilation=2, bias=False)
+        line = np.float32([[[1, 2, 3, 4, 5, 6]]])
+        taps = {"weight": np.float32([[[1, 0, 10]]])}
+        self.assertEqual(np.asarray(causal(taps, line)).tolist(), [[[10, 20, 30, 40, 51, 62]]])
+        for wrong in (lp.nn.Conv2d(1, 1, (1, 2, 3)), lp.nn.Conv2d(1, 1, 2, padding="same", stride=2), lp.nn.Conv1d(3, 2, 1, groups=2)):
+            self.refused(lambda: wrong(wrong.init(), np.zeros((1, wrong.in_channels) + (4,) * 2, np.float32)), ValueError)
+        self.refused(lambda: lp.nn.Conv1d(1, 1, 1, padding="reflect").init(), ValueError)
+
     def test_frozen_parts_of_a_module_stay_frozen(self):
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8).eval(), torch.nn.Dropout(0.5))
         modes = [part.training for part in module.modules()]
@@ -177,7 +202,7 @@ class Torch(Refusals):
     def test_modules(self):
         self.refused(lambda: lt.from_torch(3, torch.ones(1)), TypeError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32)), TypeError)
-        self.refused(lambda: lt.from_torch(torch.nn.Conv1d(1, 1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
+        self.refused(lambda: lt.from_torch(torch.nn.GRU(1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1)), TypeError)
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)
