@@ -28,7 +28,8 @@ struct WindowsStep final : UnaryRoot {
     std::size_t taps = 1;
     for (const WindowAxis& a : windows.axes)
       taps *= static_cast<std::size_t>(std::min(a.kernel, a.size));
-    return sizeof(std::int64_t) * taps;
+    const std::size_t beside = moves() ? sizeof(float) * elements() * kMostLanes : 0;
+    return sizeof(std::int64_t) * taps + beside;
   }
 
   void run(const Step& step, const Worker& worker, Piece piece) const override {
@@ -66,7 +67,6 @@ struct WindowsStep final : UnaryRoot {
   void reduce(const Worker& worker, std::size_t plane, std::size_t window,
               kernels::WindowRun run) const {
     const kernels::Kernels& k = *worker.plan.kernels;
-    run.x = worker.at<const float>(in) + plane * elements();
     run.taps = reinterpret_cast<const std::int64_t*>(worker.scratch);
     const std::size_t first = plane * results() + window;
     if (op == &op::max_pool_indices)
@@ -75,17 +75,39 @@ struct WindowsStep final : UnaryRoot {
       (op == &op::max_pool ? k.max_windows : k.sum_windows)(run, worker.at<float>(out) + first);
   }
 
-  // The same window of all planes, then the next one.
+  // The same window of several planes, then the next one. The planes are transposed before: lanes
+  // far apart are slow to load (2.7 instead of 1.3 ms for the means of 512 planes of 56 x 56).
   void run_across(const Worker& worker, Range range) const {
+    const std::size_t together = moves() ? worker.plan.kernels->lanes : range.end - range.begin;
+    for (std::size_t p = range.begin; p < range.end; p += together)
+      run_planes(worker, p, std::min(together, range.end - p));
+  }
+  void run_planes(const Worker& worker, std::size_t first, std::size_t count) const {
+    const float* x = worker.at<const float>(in) + first * elements();
+    auto* const taps = reinterpret_cast<std::int64_t*>(worker.scratch);
+    if (moves()) {
+      float* const beside =
+          reinterpret_cast<float*>(worker.scratch + scratch_bytes(*worker.plan.kernels)) -
+          elements() * kMostLanes;
+      worker.plan.kernels->transpose(x, count, elements(), {0, elements()}, beside);
+      x = beside;
+    }
     Windows one = windows;
     one.planes = 1;
     std::size_t number = 0;
     for_each_window(one, [&](std::int64_t, const std::array<std::int64_t, 3>& window) {
-      const std::size_t taps = find_taps(worker, window);
-      reduce(worker, range.begin, number++,
-             {nullptr, nullptr, taps, range.end - range.begin, elements(), results()});
+      const std::size_t found = find_taps(worker, window);
+      if (moves())
+        for (std::size_t t = 0; t < found; ++t) taps[t] *= static_cast<std::int64_t>(count);
+      reduce(worker, first, number++,
+             {x, nullptr, found, count, moves() ? 1 : elements(), results()});
     });
   }
+  // The kernel of places reads them from the taps; large planes would leave the caches.
+  bool moves() const {
+    return across && op != &op::max_pool_indices && elements() <= std::size_t{1} << 16;
+  }
+  static constexpr std::size_t kMostLanes = 16;
 
   // The full windows of a row together; those at its ends, which padding cuts, one by one.
   void run_plane(const Worker& worker, std::size_t plane) const {
@@ -98,8 +120,8 @@ struct WindowsStep final : UnaryRoot {
           const std::int64_t count = k == first && first < last ? last - first : 1;
           const std::size_t taps = find_taps(worker, {i, j, k});
           reduce(worker, plane, number,
-                 {nullptr, nullptr, taps, static_cast<std::size_t>(count),
-                  static_cast<std::size_t>(x.stride), 1});
+                 {worker.at<const float>(in) + plane * elements(), nullptr, taps,
+                  static_cast<std::size_t>(count), static_cast<std::size_t>(x.stride), 1});
           k += count;
           number += static_cast<std::size_t>(count);
         }

@@ -16,6 +16,7 @@ struct Flatten {
   std::int64_t start_dim = 1;
   std::int64_t end_dim = -1;
 
+  // The result; there are no parameters.
   Value operator()(const Args& params, Value x) const;
 };
 
@@ -28,18 +29,23 @@ struct Upsample {
   std::string mode = "nearest";
   bool align_corners = false;
 
+  // The result; there are no parameters.
   Value operator()(const Args& params, Value x) const;
 };
 
-// (N, C r^2, H, W) to (N, C, H r, W r), and back. Throw kShape.
+// (N, C r^2, H, W) to (N, C, H r, W r). Throws kShape.
 struct PixelShuffle {
   std::int64_t upscale_factor = 1;
 
+  // The result; there are no parameters.
   Value operator()(const Args& params, Value x) const;
 };
+
+// (N, C, H r, W r) to (N, C r^2, H, W). Throws kShape.
 struct PixelUnshuffle {
   std::int64_t downscale_factor = 1;
 
+  // The result; there are no parameters.
   Value operator()(const Args& params, Value x) const;
 };
 
@@ -51,6 +57,7 @@ struct LocalResponseNorm {
   double beta = 0.75;
   double k = 1;
 
+  // The result; there are no parameters.
   Value operator()(const Args& params, Value x) const;
 };
 

@@ -27,10 +27,13 @@ Value local_response_norm(Value x, std::int64_t size, double alpha = 1e-4, doubl
 // kInvalidArgument for one of gamma and beta alone.
 Value instance_norm(Value x, Value gamma = {}, Value beta = {}, double eps = 1e-5);
 
+// Which elements near a position count, and how.
 enum class SampleMode : std::uint8_t { kNearest, kLinear, kCubic };
+
 // What is outside of x: zeros, the nearest element at the border, or x mirrored there.
 enum class SamplePadding : std::uint8_t { kZeros, kBorder, kReflection };
 
+// How grid_sample() samples.
 struct GridSampleOptions {
   SampleMode mode = SampleMode::kLinear;
   SamplePadding padding = SamplePadding::kZeros;

@@ -9,6 +9,7 @@
 
 namespace limpid {
 
+// The interpolation: of the nearest element, of two in a line, of four by a cubic.
 enum class ResizeMode : std::uint8_t { kNearest, kLinear, kCubic };
 
 // Where result i of n, made of m elements at 0 ... m - 1, is among these elements. s is n / m, or
@@ -26,6 +27,7 @@ enum class ResizeCoordinates : std::uint8_t {
 // Which element is the nearest one: of two equally near, or that before or after.
 enum class NearestMode : std::uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil };
 
+// How resize() interpolates.
 struct ResizeOptions {
   ResizeMode mode = ResizeMode::kLinear;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
@@ -36,9 +38,10 @@ struct ResizeOptions {
   // Elements outside of x have no weight, and the others are scaled up to a sum of 1. Otherwise
   // they are the nearest ones inside.
   bool exclude_outside = false;
-  double outside = 0;                        // of kCrop, the result where it is outside of x
-  std::vector<double> scales = {};           // default: n / m
-  std::vector<double> begin = {}, end = {};  // of kCrop; default: 0 and 1
+  double outside = 0;               // of kCrop, the result where it is outside of x
+  std::vector<double> scales = {};  // default: n / m
+  std::vector<double> begin = {};   // of kCrop; default: 0
+  std::vector<double> end = {};     // of kCrop; default: 1
 };
 
 // The last dimensions of x (f32 or f64; with kNearest any dtype), as many as there are sizes, get

@@ -29,6 +29,7 @@ struct Taps {
   std::int64_t first, count;
 };
 
+// Those of one window along an axis.
 inline Taps taps_of(const WindowAxis& axis, std::int64_t window) {
   const std::int64_t start = window * axis.stride - axis.low;
   const std::int64_t skipped = start < 0 ? (-start - 1) / axis.dilation + 1 : 0;
@@ -81,6 +82,7 @@ void sum_windows(const Windows& w, const T* x, T* y) {
   });
 }
 
+// The fold of each window by Choice, from its start.
 template <class Choice, class T>
 void extreme_windows(const Windows& w, const T* x, T* y) {
   for_each_window(w, [&](std::int64_t plane, const std::array<std::int64_t, 3>& window) {

@@ -301,7 +301,7 @@ void add_adaptive(std::vector<LayerRow>& rows, const std::array<const char*, 3>&
   add(std::integral_constant<int, 2>());
   add(std::integral_constant<int, 3>());
 }
-std::vector<LayerRow> with_pooling(std::vector<LayerRow> rows) {
+void add_pooling(std::vector<LayerRow>& rows) {
   add_windows<nn::MaxPool>(rows, {"MaxPool1d", "MaxPool2d", "MaxPool3d"},
                            "The largest element of each window of x (N, C, ...).");
   add_windows<nn::AvgPool>(rows, {"AvgPool1d", "AvgPool2d", "AvgPool3d"},
@@ -314,14 +314,13 @@ std::vector<LayerRow> with_pooling(std::vector<LayerRow> rows) {
   add_adaptive<nn::AdaptiveMaxPool>(
       rows, {"AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d"},
       "The largest elements of windows of x (N, C, ...) that give a result of this size.");
-  return rows;
 }
 
 // The layers whose arguments are the members of a struct. A new one has its row here, and its class
 // in Python follows.
-const std::vector<LayerRow>& layer_rows() {
+std::vector<LayerRow> make_layer_rows() {
   using namespace nn;
-  static const std::vector<LayerRow> rows = with_pooling({
+  std::vector<LayerRow> rows{
       row<Linear>("Linear", "y = x weight^T + bias, on the last dimension.",
                   {{"in_features", &Linear::in, kRequired},
                    {"out_features", &Linear::out, kRequired},
@@ -426,7 +425,12 @@ const std::vector<LayerRow>& layer_rows() {
           "Rosenblatt's perceptron: one neuron that answers 0 or 1, and the rule by which it "
           "learns.",
           {{"inputs", &Perceptron::inputs, kRequired}}),
-  });
+  };
+  add_pooling(rows);
+  return rows;
+}
+const std::vector<LayerRow>& layer_rows() {
+  static const std::vector<LayerRow> rows = make_layer_rows();
   return rows;
 }
 

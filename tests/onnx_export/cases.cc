@@ -14,6 +14,8 @@
 #include "limpid/nn/feed_forward.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
+#include "limpid/nn/picture.h"
+#include "limpid/nn/pool.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
@@ -202,6 +204,14 @@ std::vector<Case> model_cases() {
           nn::ConvTranspose2d{
               .in = 4, .out = 2, .kernel = {2}, .stride = {3}, .output_padding = {2, 0}}),
       {2, 3, 7, 5});
+  add("max pooling", nn::MaxPool2d{.kernel_size = {3}, .stride = {2}, .padding = {1}}, {2, 3, 9, 7},
+      false);
+  add("average pooling of partial windows",
+      nn::AvgPool2d{.kernel_size = {3}, .stride = {2}, .ceil_mode = true}, {2, 3, 8, 8}, false);
+  add("adaptive pooling", nn::AdaptiveAvgPool2d{{3, 4}}, {2, 3, 8, 7}, false);
+  add("upsampling", nn::Upsample{.scale_factor = 1.5, .mode = "bicubic"}, {2, 3, 5, 6}, false);
+  add("pixel shuffle", nn::PixelShuffle{2}, {2, 8, 3, 4}, false);
+  add("local response norm", nn::LocalResponseNorm{3}, {2, 6, 3, 4}, false);
   add("residual net",
       nn::sequential(nn::Linear{5, 8}, nn::Residual{nn::sequential(nn::Linear{8, 8}, gelu)},
                      nn::PreNorm{nn::LayerNorm{8}, nn::FeedForward{8, 16}}, nn::Linear{8, 3}),

@@ -1,7 +1,11 @@
 // Export of pooling.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "limpid/core/counts.h"
+#include "limpid/core/error.h"
 #include "limpid/formats/onnx/export/detail/export_op.h"
 #include "limpid/ops/ops.h"
 
@@ -21,9 +25,9 @@ struct PoolWriter {
         kept(call.shape(0).size() - kernel.size()) {}
 
   GraphWriter& g() const { return c.graph(); }
-  std::int64_t places() const {
+  std::int64_t elements() const {
     std::int64_t all = 1;
-    for (const std::int64_t k : kernel) all *= k;
+    for (const std::int64_t k : kernel) all = product_or_most(all, k);
     return all;
   }
 
@@ -94,6 +98,12 @@ struct PoolWriter {
 
   // Element `place` of all windows, each of them a slice of the padded x.
   Names slices(double padding) const {
+    constexpr std::int64_t kMost = 4096;
+    if (elements() > kMost)
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("onnx: {} of windows of {} elements, at most {} are written as slices",
+                      c.op().name, elements(), kMost));
     const std::string x = padded(c.input(0), kept, padding);
     const Numbers y = c.output_shape();
     List axes;
@@ -149,7 +159,7 @@ Names write_window_sum(OpCall& c) {
     return {w.g().node("Sum", w.slices(0))};
   const std::string mean = w.pooled("AveragePool", 0, {{"count_include_pad", std::int64_t{1}}})[0];
   return {w.whole(
-      w.g().node("Mul", {mean, w.g().constant(static_cast<double>(w.places()), c.dtype(0))}))};
+      w.g().node("Mul", {mean, w.g().constant(static_cast<double>(w.elements()), c.dtype(0))}))};
 }
 
 double lowest_of(Dtype dtype) {
