@@ -71,6 +71,7 @@
 #include "limpid/nn/rotary.h"
 #include "limpid/nn/sampling.h"
 #include "limpid/nn/sequential.h"
+#include "limpid/nn/spatial.h"
 #include "limpid/ops/ops.h"
 #include "limpid/optim/clip.h"
 #include "limpid/optim/optimizer.h"

@@ -266,6 +266,108 @@ class Linear(_Layer):
 
 
 @dataclass(frozen=True)
+class Conv1d(_Layer):
+    """A convolution over one dimension: x (N, in_channels, size), as PyTorch's.
+
+    Padding is zeros on both sides, or "same", "valid" or "causal".
+    """
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[int, Sequence[int], str] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv1d"
+
+
+@dataclass(frozen=True)
+class Conv2d(_Layer):
+    """As Conv1d, over two dimensions: x (N, in_channels, height, width)."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[int, Sequence[int], str] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv2d"
+
+
+@dataclass(frozen=True)
+class Conv3d(_Layer):
+    """As Conv1d, over three dimensions: x (N, in_channels, depth, height, width)."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[int, Sequence[int], str] = 0
+    dilation: Union[None, int, Sequence[int]] = 1
+    groups: int = 1
+    bias: bool = True
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "Conv3d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose1d(_Layer):
+    """The adjoint of a convolution over one dimension, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[None, int, Sequence[int]] = 0
+    output_padding: Union[None, int, Sequence[int]] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: Union[None, int, Sequence[int]] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose1d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose2d(_Layer):
+    """The adjoint of a convolution over two dimensions, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[None, int, Sequence[int]] = 0
+    output_padding: Union[None, int, Sequence[int]] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: Union[None, int, Sequence[int]] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose2d"
+
+
+@dataclass(frozen=True)
+class ConvTranspose3d(_Layer):
+    """The adjoint of a convolution over three dimensions, as PyTorch's."""
+
+    in_channels: int
+    out_channels: int
+    kernel_size: Union[None, int, Sequence[int]]
+    stride: Union[None, int, Sequence[int]] = 1
+    padding: Union[None, int, Sequence[int]] = 0
+    output_padding: Union[None, int, Sequence[int]] = 0
+    groups: int = 1
+    bias: bool = True
+    dilation: Union[None, int, Sequence[int]] = 1
+    weight_init: Init = field(default_factory=lambda: kaiming_normal(1.4142135623730951))
+    _name: ClassVar[str] = "ConvTranspose3d"
+
+
+@dataclass(frozen=True)
 class Embedding(_Embedding):
     """A row of a table for every id; negative ids count from the end. An id outside is an IndexError, and NaN in traced code."""
 
@@ -593,7 +695,7 @@ class AdaptiveMaxPool3d(_Layer):
     _name: ClassVar[str] = "AdaptiveMaxPool3d"
 
 
-__all__ += ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Dropout", "Dropout2d", "Embedding", "FeedForward", "Flatten", "GatedFeedForward", "GroupNorm", "InstanceNorm", "LPPool1d", "LPPool2d", "LPPool3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MultiHeadAttention", "Perceptron", "PixelShuffle", "PixelUnshuffle", "RmsNorm", "Upsample"]
+__all__ += ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout2d", "Embedding", "FeedForward", "Flatten", "GatedFeedForward", "GroupNorm", "InstanceNorm", "LPPool1d", "LPPool2d", "LPPool3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MultiHeadAttention", "Perceptron", "PixelShuffle", "PixelUnshuffle", "RmsNorm", "Upsample"]
 # ---- until here
 
 

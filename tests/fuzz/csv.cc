@@ -25,12 +25,12 @@ void read(std::span<const std::byte> bytes) {
   for (const std::optional<char> separator :
        {std::optional<char>(), std::optional(';'), std::optional('\t')})
     goes_well([&] { check(parse_csv(text, "fuzz", {separator})); });
-  for (const Kind kind : {Kind::kNumeric, Kind::kCategorical, Kind::kIgnored})
+  for (const Kind kind : {Kind::kNumeric, Kind::kCategorical, Kind::kDate, Kind::kIgnored})
     goes_well([&] {
       const auto second = [kind](std::string_view, std::size_t number) {
         return number == 2 ? kind : Kind::kAny;
       };
-      check(parse_csv(text, "fuzz", {{}, kind == Kind::kNumeric, second}));
+      check(parse_csv(text, "fuzz", {.header = kind == Kind::kNumeric, .kind = second}));
     });
   check(parse_csv(text, "fuzz"));
 }
