@@ -16,8 +16,12 @@ namespace limpid::arithmetic {
 struct ConvolutionSizes {
   std::size_t images, groups;
   std::size_t channels, outputs;  // of each group
-  std::size_t in[3], out[3], taps[3];
-  std::int64_t stride[3], dilation[3], low[3];
+  std::size_t in[3];
+  std::size_t out[3];
+  std::size_t taps[3];
+  std::int64_t stride[3];
+  std::int64_t dilation[3];
+  std::int64_t low[3];
 
   std::size_t in_elements() const { return in[0] * in[1] * in[2]; }
   std::size_t out_elements() const { return out[0] * out[1] * out[2]; }
@@ -32,6 +36,7 @@ inline Position3 position_of(std::size_t i, const std::size_t (&size)[3]) {
   return {{i / (size[1] * size[2]), i / size[2] % size[1], i % size[2]}};
 }
 
+// No element: a tap is in the padding.
 inline constexpr std::size_t kOutside = static_cast<std::size_t>(-1);
 
 // The element of the input that an output reads with a tap, or kOutside.
@@ -60,6 +65,7 @@ inline std::size_t output_reading(const ConvolutionSizes& s, const Position3& el
   return output;
 }
 
+// x[element], or +0 outside.
 template <class T>
 T element_or_zero(const T* x, std::size_t element) {
   return element == kOutside ? T{0} : x[element];

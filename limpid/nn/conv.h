@@ -24,6 +24,7 @@ struct Padding {
   Spatial zeros = {0};
 };
 
+// A convolution over `rank` dimensions.
 template <std::size_t rank>
 struct Conv {
   std::int64_t in = 0;
@@ -47,6 +48,7 @@ using Conv1d = Conv<1>;
 using Conv2d = Conv<2>;
 using Conv3d = Conv<3>;
 
+// The adjoint of a convolution over `rank` dimensions, with parameters of its own.
 template <std::size_t rank>
 struct ConvTranspose {
   std::int64_t in = 0;

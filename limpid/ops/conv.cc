@@ -177,9 +177,10 @@ class Checked {
   }
 
   Shape with_spatial(std::int64_t first, std::int64_t second, const std::size_t (&size)[3]) const {
-    List dims{first, second};
-    for (std::size_t d = 3 - rank; d < 3; ++d) dims.push_back(static_cast<std::int64_t>(size[d]));
-    return Shape(dims);
+    std::array<std::int64_t, 5> dims{first, second};
+    for (std::size_t d = 0; d < rank; ++d)
+      dims[2 + d] = static_cast<std::int64_t>(size[3 - rank + d]);
+    return Shape(std::span(dims).first(2 + rank));
   }
 
  private:

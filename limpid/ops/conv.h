@@ -19,7 +19,10 @@ extern const Op conv, conv_transpose, conv_weight_gradient, patches, col2im;
 // or no padding. `low` and `high` are the zeros before and after the input; negative: elements that
 // are left out. The groups divide the channels; each is convolved by itself.
 struct Convolution {
-  std::vector<std::int64_t> stride = {}, low = {}, high = {}, dilation = {};
+  std::vector<std::int64_t> stride = {};
+  std::vector<std::int64_t> low = {};
+  std::vector<std::int64_t> high = {};
+  std::vector<std::int64_t> dilation = {};
   std::int64_t groups = 1;
 };
 

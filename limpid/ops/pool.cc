@@ -612,7 +612,8 @@ Gathered gathered(const Value& x, const Adaptive& a, const F& filler) {
     results *= a.results[d];
   }
   const Tensor places = places_of(a, filler);
-  const Value elements = take(as_planes(x, a.sizes.size()), constant(x.builder(), places), 1);
+  const Value elements =
+      gather_along(as_planes(x, a.sizes.size()), constant(x.builder(), places), 1);
   return {elements, {.kernel = {places.elements() / results}}, shape};
 }
 

@@ -134,11 +134,11 @@ void take(T& member, const py::object& given) {
     member = py::cast<T>(given);
   }
 }
-// What no layer has: a negative size, and a number that is none.
+// What no layer has: a negative size, and a number that is none. Dimensions may count from the end.
 template <class T>
 void require_in_range(const T& member, const std::string& where) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
-    if (member < 0)
+    if (member < 0 && !where.ends_with("_dim"))
       throw py::value_error(where + ": expected 0 or more, got " + std::to_string(member));
   } else if constexpr (std::is_same_v<T, double>) {
     if (!std::isfinite(member)) throw py::value_error(where + ": expected a finite number");

@@ -30,7 +30,7 @@ def attribute(text):
 IN_OTHER_WORDS = (
     "layer_norm", "rms_norm", "group_norm", "binary_cross_entropy", "kl_divergence", "prod", "cumulative_sum",
     "gather", "take", "scatter", "scatter_add", "softmax_cross_entropy",  # refuse what is out of range
-    "reduce_window_sum", "max_pool", "max_pool_indices", "avg_pool", "lp_pool",
+    "conv", "conv_transpose", "conv_weight_gradient", "patches", "col2im", "reduce_window_sum", "max_pool", "max_pool_indices", "avg_pool", "lp_pool",
 )
 
 ROWS = "f32[3, 8]"

@@ -846,11 +846,11 @@ TEST_F(ViewForward, LabelsHaveProbabilitiesAndEqualTokensTheirOrder) {
   ASSERT_EQ(tokens.likeliest.size(), 3u);
   EXPECT_EQ(tokens.likeliest[0].first, 1);
   EXPECT_EQ(tokens.likeliest[1].first, 2);
-  // The first NaN is the prediction, as in the tool.
+  // NaN is no prediction, as in the tool.
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(spoken("classification", {1, kNan, 3}).chosen, 1);
+  EXPECT_EQ(spoken("classification", {1, kNan, 3}).chosen, std::nullopt);
   const Spoken odd = spoken("next_token", {9, kNan, kNan});
-  EXPECT_EQ(odd.chosen, 1);
+  EXPECT_EQ(odd.chosen, std::nullopt);
   std::vector<std::int64_t> order;
   for (const auto& [token, text] : odd.likeliest) order.push_back(token);
   EXPECT_EQ(order, (std::vector<std::int64_t>{1, 2, 0}));
