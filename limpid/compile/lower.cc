@@ -68,7 +68,7 @@ bool is_served(const Call& call) {
   return kind && kind->serves(call);
 }
 
-// ---- the kinds of what becomes no step of its own
+// ---- calls that become no step of their own
 
 constexpr const Op* kAliases[] = {&op::reshape, &op::stop_gradient};
 void lower_alias(Lowering& l, const Node& node, const Call&) {

@@ -37,7 +37,7 @@ SplitRecord record_of(Split split, const SplitRatio& shares, std::uint64_t seed)
 // do not depend on the order, they tell how many examples of the set are in another one.
 std::vector<std::uint64_t> drawn_examples(const Dataset& data);
 
-// Which share of the drawn examples is among those of `data`, in [0, 1]; 0 for fewer than three of
+// The share of the drawn examples that `data` has, from 0 to 1. It is 0 for fewer than three of
 // them, as a few equal examples may be by chance.
 double share_of_drawn(const std::vector<std::uint64_t>& drawn, const Dataset& data);
 

@@ -271,7 +271,7 @@ void add_examples(Json& json, const HeldOut& test) {
 std::vector<ExampleLine> lines_of(const Examples& examples) {
   const Dataset& data = *examples.data;
   std::vector<ExampleLine> lines;
-  // Parts of a table are counted by themselves, as --index does.
+  // In a part of a table, examples are counted from 0, as --index counts them.
   const bool by_row = data.rows_of_table && !data.rows_of_table->left_out.empty();
   for (std::int64_t i = 0; i < data.size(); ++i)
     lines.push_back(
