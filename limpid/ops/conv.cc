@@ -623,7 +623,7 @@ ExampleResults weight_gradient_axis(const ExampleCall& c) {
 }
 
 // Fewer groups, if examples are groups.
-std::optional<Attributes> groups_for_one(const ExampleCall& c, std::span<const Type>) {
+std::optional<Attributes> conv_groups_for_one(const ExampleCall& c, std::span<const Type>) {
   Attributes attributes = c.call.attributes;
   if (c.inner[0] && c.inner[1]) attributes.set("groups", groups_of(c) / c.size);
   return attributes;
@@ -789,7 +789,7 @@ constinit const Op conv = complete(
      .gradient = gradient(conv_gradient),
      .batching = batching(conv_batching<conv>),
      .example_axis = conv_axis<0>,
-     .example_attributes = groups_for_one,
+     .example_attributes = conv_groups_for_one,
      .flops = conv_flops<check_conv>,
      .cpp = cpp_call(conv_cpp<check_conv>),
      .onnx = {"Conv", 11},
@@ -810,7 +810,7 @@ constinit const Op conv_transpose = complete(
      .gradient = gradient(conv_transpose_gradient),
      .batching = batching(conv_batching<conv_transpose>),
      .example_axis = conv_axis<1>,
-     .example_attributes = groups_for_one,
+     .example_attributes = conv_groups_for_one,
      .flops = conv_flops<check_transpose>,
      .cpp = cpp_call(conv_cpp<check_transpose>),
      .onnx = {"ConvTranspose", 11},
@@ -829,7 +829,7 @@ constinit const Op conv_weight_gradient =
               .gradient = gradient(weight_gradient_gradient),
               .batching = batching(weight_gradient_batching),
               .example_axis = weight_gradient_axis,
-              .example_attributes = groups_for_one,
+              .example_attributes = conv_groups_for_one,
               .flops = conv_flops<check_weight_gradient>,
               .cpp = cpp_call(conv_cpp<check_weight_gradient>),
               .onnx = no_onnx("ONNX has no operator for the gradient of a convolution's weight"),

@@ -344,7 +344,7 @@ constexpr std::string_view kBatchNormSource =
     "Ioffe and Szegedy, Batch Normalization (2015), algorithm 1";
 
 // Examples among the channels are whole groups. Nothing where they are parts of groups.
-std::optional<Attributes> groups_for_one(const ExampleCall& c, std::span<const Type>) {
+std::optional<Attributes> norm_groups_for_one(const ExampleCall& c, std::span<const Type>) {
   constexpr std::size_t kChannels = 1;
   Attributes attributes = c.call.attributes;
   if (!c.inner[0] || c.axis_of(0)->axis != kChannels) return attributes;
@@ -431,7 +431,7 @@ constinit const Op group_norm =
               .body = group_body,
               .gradient = gradient_through_body(),
               .batching = batching_through_body(),
-              .example_attributes = groups_for_one,
+              .example_attributes = norm_groups_for_one,
               .flops = flops_of_body,
               .onnx = {"GroupNormalization", 21},
               .source = "Wu and He, Group Normalization (2018)",

@@ -45,7 +45,7 @@ constexpr std::string_view kPoolShapes =
     "[..., n...] -> [..., (n + low + high - dilation (kernel - 1) - 1) / stride + 1...]; n are as "
     "many dimensions as `kernel` has numbers";
 
-const List& list(const Attributes& attributes, std::string_view name) {
+const List& list_of(const Attributes& attributes, std::string_view name) {
   return attributes.get<List>(name);
 }
 
@@ -62,7 +62,7 @@ std::optional<std::int64_t> windows_along(const WindowAxis& a, std::int64_t high
 }
 
 std::vector<Type> pool_types(const Call& call) {
-  const List& kernel = list(call.attributes, "kernel");
+  const List& kernel = list_of(call.attributes, "kernel");
   const Type& x = call.inputs[0];
   if (kernel.empty() || kernel.size() > 3 || kernel.size() > x.shape.rank())
     throw Error(ErrorCode::kShape,
@@ -70,7 +70,7 @@ std::vector<Type> pool_types(const Call& call) {
                             "dimensions of {}",
                             where(call), kernel.size(), to_string(x)));
   const auto numbers = [&](std::string_view name) -> const List& {
-    const List& values = list(call.attributes, name);
+    const List& values = list_of(call.attributes, name);
     if (values.size() != kernel.size())
       throw Error(ErrorCode::kShape, fmt::format("{}: {} has {} numbers, kernel has {}",
                                                  where(call), name, values.size(), kernel.size()));
@@ -109,7 +109,7 @@ std::vector<Type> numeric_pool_types(const Call& call) {
 }
 std::vector<Type> pool_index_types(const Call& call) {
   Type type = numeric_pool_types(call)[0];
-  const std::size_t kept = call.inputs[0].shape.rank() - list(call.attributes, "kernel").size();
+  const std::size_t kept = call.inputs[0].shape.rank() - list_of(call.attributes, "kernel").size();
   const std::int64_t plane = Shape(call.inputs[0].shape.dims().subspan(kept)).elements();
   if (plane > std::numeric_limits<std::int32_t>::max())
     throw Error(
@@ -161,10 +161,10 @@ Value as_planes(const Value& x, std::size_t dims) {
 // Whether each element is in at most one window, and windows begin at the first element and touch.
 bool is_a_grid(const Attributes& attributes) {
   const auto all = [&](std::string_view name, std::int64_t number) {
-    const List& values = list(attributes, name);
+    const List& values = list_of(attributes, name);
     return std::all_of(values.begin(), values.end(), [&](auto v) { return v == number; });
   };
-  return list(attributes, "kernel") == list(attributes, "stride") && all("dilation", 1) &&
+  return list_of(attributes, "kernel") == list_of(attributes, "stride") && all("dilation", 1) &&
          all("low", 0);
 }
 
@@ -194,9 +194,9 @@ Values window_sum_gradient(const GradientCall& c) {
   const Value g = c.cotangents[0];
   const Shape x = c.inputs[0].shape(), y = g.shape();
   if (x.elements() == 0) return {Value()};
-  if (is_a_grid(c.attributes)) return {spread_over_grid(g, list(c.attributes, "kernel"), x)};
-  const List &kernel = list(c.attributes, "kernel"), &stride = list(c.attributes, "stride"),
-             &dilation = list(c.attributes, "dilation"), &low = list(c.attributes, "low");
+  if (is_a_grid(c.attributes)) return {spread_over_grid(g, list_of(c.attributes, "kernel"), x)};
+  const List &kernel = list_of(c.attributes, "kernel"), &stride = list_of(c.attributes, "stride"),
+             &dilation = list_of(c.attributes, "dilation"), &low = list_of(c.attributes, "low");
   const std::size_t first = x.rank() - kernel.size();
   List none(x.rank(), 0), between = none, starts = none;
   List limits(y.begin(), y.end());
@@ -220,7 +220,7 @@ Values window_sum_gradient(const GradientCall& c) {
 // The whole cotangent goes to the first of the largest elements.
 Values max_pool_gradient(const GradientCall& c) {
   const Shape x = c.inputs[0].shape();
-  const std::size_t dims = list(c.attributes, "kernel").size();
+  const std::size_t dims = list_of(c.attributes, "kernel").size();
   const Value indices = call1(op::max_pool_indices, {c.inputs[0]}, c.attributes);
   const Value places = as_planes(indices, dims);
   const std::int64_t plane = Shape(x.dims().subspan(x.rank() - dims)).elements();
@@ -232,7 +232,7 @@ Values max_pool_gradient(const GradientCall& c) {
 Attributes windows_only(const Attributes& attributes) {
   Attributes result;
   for (const AttributeSpec& spec : kWindowAttributes)
-    result.set(std::string(spec.name), list(attributes, spec.name));
+    result.set(std::string(spec.name), list_of(attributes, spec.name));
   return result;
 }
 
@@ -240,7 +240,7 @@ std::vector<Type> average_types(const Call& call) {
   std::vector<Type> types = floating_pool_types(call);
   for (const auto& [counted, padding] :
        {std::pair("counted_low", "low"), std::pair("counted_high", "high")}) {
-    const List &c = list(call.attributes, counted), &p = list(call.attributes, padding);
+    const List &c = list_of(call.attributes, counted), &p = list_of(call.attributes, padding);
     bool fits = c.size() == p.size();
     for (std::size_t d = 0; fits && d < c.size(); ++d) fits = c[d] >= 0 && c[d] <= p[d];
     if (!fits)
@@ -264,12 +264,13 @@ Values average_body(std::span<const Value> in, const Attributes& attributes) {
   const Value sums = call1(op::reduce_window_sum, {in[0]}, windows_only(attributes));
   const Shape x = in[0].shape();
   if (sums.shape().elements() == 0) return {sums};
-  const List &counted_low = list(attributes, "counted_low"),
-             &counted_high = list(attributes, "counted_high"), &kernel = list(attributes, "kernel");
+  const List &counted_low = list_of(attributes, "counted_low"),
+             &counted_high = list_of(attributes, "counted_high"),
+             &kernel = list_of(attributes, "kernel");
   const std::size_t dims = kernel.size(), first = x.rank() - dims;
   const Type type = in[0].type(), result = sums.type();
   const Windows w = windows_of({op::reduce_window_sum, {&type, 1}, {&result, 1}, attributes, {}});
-  List ones, low = list(attributes, "low"), high = list(attributes, "high");
+  List ones, low = list_of(attributes, "low"), high = list_of(attributes, "high");
   bool full = true;
   double number = 1;
   for (std::size_t d = 0; d < dims; ++d) {
@@ -315,12 +316,12 @@ Values pool_batching(const BatchingCall& c) {
 }
 
 ExampleResults in_kept_dimensions(const ExampleCall& c) {
-  return in_leading(c, c.shape_of(0).rank() - list(c.call.attributes, "kernel").size());
+  return in_leading(c, c.shape_of(0).rank() - list_of(c.call.attributes, "kernel").size());
 }
 
 std::int64_t pool_flops(const Call& call) {
   std::int64_t total = call.outputs[0].shape.elements();
-  for (const std::int64_t k : list(call.attributes, "kernel")) total = product_or_most(total, k);
+  for (const std::int64_t k : list_of(call.attributes, "kernel")) total = product_or_most(total, k);
   return total;
 }
 
@@ -357,7 +358,7 @@ std::vector<Example> average_examples() {
   std::vector<Example> examples = window_examples();
   for (std::size_t i = 0; i < examples.size(); ++i) {
     Attributes& attributes = examples[i].attributes;
-    const List &low = list(attributes, "low"), &high = list(attributes, "high");
+    const List &low = list_of(attributes, "low"), &high = list_of(attributes, "high");
     const bool counted = i % 4 < 2;
     attributes.set("counted_low", counted ? low : List(low.size(), 0));
     attributes.set("counted_high", counted ? high : List(high.size(), 0));
@@ -469,7 +470,7 @@ constexpr const Op* kPoolOps[] = {&op::reduce_window_sum, &op::max_pool, &op::ma
 constexpr OpList pool_ops = kPoolOps;
 
 Windows windows_of(const Call& call) {
-  const List& kernel = list(call.attributes, "kernel");
+  const List& kernel = list_of(call.attributes, "kernel");
   const Shape &x = call.inputs[0].shape, &y = call.outputs[0].shape;
   const std::size_t first = x.rank() - kernel.size();
   Windows w{Shape(x.dims().first(first)).elements(), {}};
@@ -480,9 +481,9 @@ Windows windows_of(const Call& call) {
     w.axes[d] = {x[first + i],
                  y[first + i],
                  kernel[i],
-                 list(call.attributes, "stride")[i],
-                 list(call.attributes, "dilation")[i],
-                 list(call.attributes, "low")[i]};
+                 list_of(call.attributes, "stride")[i],
+                 list_of(call.attributes, "dilation")[i],
+                 list_of(call.attributes, "low")[i]};
   }
   return w;
 }
@@ -508,9 +509,9 @@ Attributes attributes_for(const Op& op, const Value& x, const PoolOptions& optio
   const Type type = x.type();
   const Call call{op, {&type, 1}, {}, attributes, {}};
   pool_types(call);
-  List high = list(attributes, "high");
-  const List &low = list(attributes, "low"), &kernel = list(attributes, "kernel"),
-             &stride = list(attributes, "stride"), &dilation = list(attributes, "dilation");
+  List high = list_of(attributes, "high");
+  const List &low = list_of(attributes, "low"), &kernel = list_of(attributes, "kernel"),
+             &stride = list_of(attributes, "stride"), &dilation = list_of(attributes, "dilation");
   for (std::size_t d = 0; d < high.size(); ++d) {
     const std::int64_t size = type.shape[type.shape.rank() - high.size() + d];
     const std::int64_t slack = size + low[d] + high[d] - dilation[d] * (kernel[d] - 1) - 1;
@@ -630,8 +631,8 @@ Value avg_pool(Value x, const PoolOptions& options, bool count_include_pad) {
   Attributes attributes = attributes_for(op::avg_pool, x, options);
   const Attributes given = attributes_of(options);
   const List none(options.kernel.size(), 0);
-  attributes.set("counted_low", count_include_pad ? list(given, "low") : none);
-  attributes.set("counted_high", count_include_pad ? list(given, "high") : none);
+  attributes.set("counted_low", count_include_pad ? list_of(given, "low") : none);
+  attributes.set("counted_high", count_include_pad ? list_of(given, "high") : none);
   return call1(op::avg_pool, {x}, attributes);
 }
 Value lp_pool(Value x, double p, const PoolOptions& options) {
