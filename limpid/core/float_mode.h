@@ -28,13 +28,25 @@ class DefaultFloatMode {
   ~DefaultFloatMode() {
     if ((before_ & kModes) != 0) set(before_);
   }
-#else
+#elif defined(__arm__) && defined(__ARM_FP)
+  DefaultFloatMode() {
+    asm volatile("vmrs %0, fpscr" : "=r"(before_));
+    if ((before_ & kModes) != 0) set(before_ & ~kModes);
+  }
+  ~DefaultFloatMode() {
+    if ((before_ & kModes) != 0) set(before_);
+  }
+#elif defined(FE_TONEAREST)
   DefaultFloatMode() : before_(std::fegetround()) {
     if (before_ != FE_TONEAREST) std::fesetround(FE_TONEAREST);
   }
   ~DefaultFloatMode() {
     if (before_ != FE_TONEAREST) std::fesetround(before_);
   }
+#else
+  // Floating point in software, as of a Cortex-M0, has one mode. Not trivial: it may stand unused.
+  DefaultFloatMode() {}
+  ~DefaultFloatMode() {}
 #endif
   DefaultFloatMode(const DefaultFloatMode&) = delete;
   DefaultFloatMode& operator=(const DefaultFloatMode&) = delete;
@@ -49,7 +61,12 @@ class DefaultFloatMode {
   static constexpr std::uint64_t kModes = 0x1 | 0x2 | 0x80000 | 0x1000000 | 0xc00000;
   static void set(std::uint64_t fpcr) { asm volatile("msr fpcr, %0" ::"r"(fpcr)); }
   std::uint64_t before_;
-#else
+#elif defined(__arm__) && defined(__ARM_FP)
+  // Bits of FPSCR: alternate half precision, default NaN, flush to zero (two kinds), rounding mode.
+  static constexpr std::uint32_t kModes = 0x4000000 | 0x2000000 | 0x1000000 | 0x80000 | 0xc00000;
+  static void set(std::uint32_t fpscr) { asm volatile("vmsr fpscr, %0" ::"r"(fpscr)); }
+  std::uint32_t before_;
+#elif defined(FE_TONEAREST)
   int before_;
 #endif
 };

@@ -41,7 +41,7 @@ class Adapter {
   bool end_object() { return events_.end_object(), true; }
   bool start_array(std::size_t) { return events_.begin_array(), true; }
   bool end_array() { return events_.end_array(), true; }
-  bool parse_error(std::size_t position, const std::string&, const std::exception& error) {
+  bool parse_error(std::size_t position, const std::string& token, const std::exception& error) {
     // The message follows the exception's name in brackets. It repeats a part of the text, which
     // may hold any bytes.
     const std::string_view what = error.what();
@@ -49,6 +49,12 @@ class Adapter {
     for (const char c : what.substr(what.find("] ") + 2))
       why += c >= 0x20 && c < 0x7f ? std::string(1, c)
                                    : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    // How other languages write these numbers begins so.
+    for (const std::string_view begin : {"N", "-N", "na", "-n", "I", "-I", "i", "-i"})
+      if (token == begin)
+        why +=
+            "; JSON has no NaN and no infinities: where they may stand, they are strings, "
+            "\"NaN\", \"Infinity\" and \"-Infinity\"";
     events_.fault(position == 0 ? 0 : position - 1, why);
     return false;
   }

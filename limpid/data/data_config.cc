@@ -27,9 +27,16 @@ std::uint64_t number_in(const JsonView& json, int base) {
 SplitRecord split_from_json(const JsonView& json) {
   const std::vector<JsonView> shares = json.at("shares").elements();
   if (shares.size() != 3) json.at("shares").refuse("three shares");
-  return {.shares = {.train = shares[0].as_integer(1, kMostShare),
-                     .validation = shares[1].as_integer(0, kMostShare),
-                     .test = shares[2].as_integer(0, kMostShare)},
+  SplitRatio ratio{.train = shares[0].as_integer(1, kMostShare),
+                   .validation = shares[1].as_integer(0, kMostShare),
+                   .test = shares[2].as_integer(0, kMostShare)};
+  if (const std::optional<JsonView> fold = json.find("fold")) {
+    const std::vector<JsonView> numbers = fold->elements();
+    if (numbers.size() != 2) fold->refuse("a fold and the number of folds");
+    ratio.folds = numbers[1].as_integer(2, kMostFolds);
+    ratio.fold = numbers[0].as_integer(1, ratio.folds);
+  }
+  return {.shares = ratio,
           .seed = number_in(json.at("seed"), 10),
           .rows = json.at("rows").as_integer(0),
           .hash = number_in(json.at("hash"), 16)};
@@ -60,6 +67,8 @@ Json to_json(const DataConfig& config) {
              {"seed", std::to_string(split->seed)},
              {"rows", split->rows},
              {"hash", fmt::format("{:016x}", split->hash)}};
+  if (config.split && config.split->shares.folds > 0)
+    json["split"]["fold"] = Json::array({config.split->shares.fold, config.split->shares.folds});
   for (const std::uint64_t hash : config.drawn)
     json["drawn"].push_back(fmt::format("{:016x}", hash));
   return json;

@@ -24,6 +24,7 @@ namespace {
 }
 
 std::string to_text(const SplitRatio& shares) {
+  if (shares.folds > 0) return fmt::format("fold:{}/{}", shares.fold, shares.folds);
   return fmt::format("{}/{}/{}", shares.train, shares.validation, shares.test);
 }
 
@@ -32,6 +33,12 @@ void check_shares(const SplitRatio& shares) {
     if (share < 0 || share > kMostShare)
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("expected shares of 0 to {}, got {}", kMostShare, to_text(shares)));
+  if ((shares.folds != 0 || shares.fold != 0) &&
+      !(shares.folds >= 2 && shares.folds <= kMostFolds && shares.fold >= 1 &&
+        shares.fold <= shares.folds))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("expected fold:K/N with 2 to {} folds N and K of them, got {}",
+                            kMostFolds, to_text(shares)));
   if (shares.train == 0)
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("expected a training share above 0, got {}", to_text(shares)));
@@ -51,9 +58,11 @@ Dataset part_of(const Dataset& all, std::span<const std::int32_t> rows) {
 }  // namespace
 
 SplitRatio parse_split_ratio(std::string_view text) {
+  constexpr std::string_view kFold = "fold:";
+  const bool of_folds = text.starts_with(kFold);
   std::vector<std::int64_t> numbers;
   bool well_formed = true;
-  for (std::string_view rest = text; well_formed;) {
+  for (std::string_view rest = text.substr(of_folds ? kFold.size() : 0); well_formed;) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     const char* const end = part.data() + part.size();
     const auto [behind, error] = std::from_chars(part.data(), end, numbers.emplace_back());
@@ -61,23 +70,38 @@ SplitRatio parse_split_ratio(std::string_view text) {
     if (part.size() == rest.size()) break;
     rest.remove_prefix(part.size() + 1);
   }
-  if (!well_formed || numbers.size() < 2 || numbers.size() > 3)
-    throw Error(
-        ErrorCode::kParse,
-        fmt::format(
-            "expected shares like 80/10/10 (training, validation, test) or 90/10 (no test), got {}",
-            in_quotes(text)));
-  const SplitRatio shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+  if (!well_formed || numbers.size() < 2 || numbers.size() > (of_folds ? 2u : 3u))
+    throw Error(ErrorCode::kParse,
+                fmt::format("expected shares like 80/10/10 (training, validation, test) or 90/10 "
+                            "(no test), or a fold like fold:2/5, got {}",
+                            in_quotes(text)));
+  SplitRatio shares{numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
+  // A fold without a number would be none.
+  if (of_folds)
+    shares = {.train = 90, .fold = numbers[0], .folds = std::max<std::int64_t>(1, numbers[1])};
   check_shares(shares);
   return shares;
 }
 
 Split split_rows(const Dataset& all, const SplitRatio& shares, Key key) {
   check_shares(shares);
-  const std::int64_t sum = shares.train + shares.validation + shares.test;
-  const std::size_t validation = part_size(all.size(), shares.validation, sum);
-  const std::size_t test = part_size(all.size(), shares.test, sum);
-  const std::vector<std::int32_t> rows = permutation(key, all.size());
+  std::vector<std::int32_t> rows = permutation(key, all.size());
+  std::size_t test = 0, validation = 0;
+  if (shares.folds > 0) {
+    const auto begin = rows.begin() + (shares.fold - 1) * all.size() / shares.folds;
+    const auto end = rows.begin() + shares.fold * all.size() / shares.folds;
+    test = static_cast<std::size_t>(end - begin);
+    if (test == 0)
+      bad_split(fmt::format("expected a row for each fold of {}, got {} rows", to_text(shares),
+                            rows.size()));
+    std::rotate(begin, end, rows.end());
+    validation = part_size(all.size() - static_cast<std::int64_t>(test), shares.validation,
+                           shares.train + shares.validation);
+  } else {
+    const std::int64_t sum = shares.train + shares.validation + shares.test;
+    validation = part_size(all.size(), shares.validation, sum);
+    test = part_size(all.size(), shares.test, sum);
+  }
   if (rows.size() <= validation + test)
     bad_split(fmt::format("expected enough rows for each set of {}, got {}", to_text(shares),
                           rows.size()));
@@ -90,7 +114,7 @@ Split split_rows(const Dataset& all, const SplitRatio& shares, Key key) {
 
 Split with_validation(Split data, const SplitRatio& shares, Key key) {
   check_shares(shares);
-  if (shares.test != 0)
+  if (shares.test != 0 || shares.folds > 0)
     bad_split(fmt::format("the data has its own test set: expected a test share of 0, got {}",
                           to_text(shares)));
   if (data.validation.size() != 0) bad_split("the data already has a validation set");

@@ -13,15 +13,18 @@
 
 namespace limpid {
 
-// Parses "80/10/10" (training, validation, test) or "90/10" (training, validation). Throws kParse
-// for other text, kInvalidArgument for shares that split_rows refuses.
+// Parses "80/10/10" (training, validation, test), "90/10" (training, validation), or "fold:2/5",
+// the second of five folds, of whose other rows a tenth is the validation set. Throws kParse for
+// other text, kInvalidArgument for shares that split_rows refuses.
 SplitRatio parse_split_ratio(std::string_view text);
 
 // Of N rows, validation and test set each get floor(N * share / sum of shares), but at least one if
 // the share is not 0; the training set gets the rest. permutation(key, N) assigns the rows: its
-// first entries are the training set, then the validation set, then the test set. Within a set,
-// rows keep their order. Throws kInvalidArgument if a share is negative or above 1,000,000, if the
-// training share is 0, or if no row is left for training.
+// first entries are the training set, then the validation set, then the test set. Of a fold, the
+// test set is entries floor((fold - 1) N / folds) to floor(fold N / folds) of it, and the others
+// are split so. Within a set, rows keep their order. Throws kInvalidArgument if a share is negative
+// or above 1,000,000, if the training share is 0, if no row is left for training or for a fold, or
+// unless 1 <= fold <= folds and 2 <= folds <= kMostFolds.
 Split split_rows(const Dataset& all, const SplitRatio& shares, Key key);
 
 // Moves rows from the training set to the validation set by the same rule; the test set stays. With

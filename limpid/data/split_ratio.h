@@ -5,14 +5,18 @@
 
 namespace limpid {
 
-// The share of each set, relative to the sum of the three.
+// The share of each set, relative to the sum of the three; or a fold of a cross-validation: the
+// test set is part `fold`, counted from 1, of `folds` equal parts, and the other shares divide the
+// rest.
 struct SplitRatio {
   std::int64_t train = 80;
   std::int64_t validation = 10;
   std::int64_t test = 10;
+  std::int64_t fold = 0, folds = 0;
 
   bool operator==(const SplitRatio&) const = default;
 };
+inline constexpr std::int64_t kMostFolds = 1'000;
 // The maximum share, so that the product with a number of rows cannot overflow.
 inline constexpr std::int64_t kMostShare = 1'000'000;
 

@@ -27,6 +27,7 @@ constexpr std::string_view kFormatKey = "limpid.format";
 constexpr std::string_view kFunctionKey = "limpid.function";
 constexpr std::string_view kConfigKey = "limpid.config";
 constexpr std::string_view kInputsKey = "limpid.inputs";
+constexpr std::string_view kCheckpointKey = "limpid.checkpoint";
 constexpr std::string_view kFormat = "1";
 
 // nullptr if the file does not have that key.
@@ -102,7 +103,16 @@ std::uint64_t largest_value(const Function& f) {
   return largest;
 }
 
-Model model_of(Safetensors file) {
+// Of a checkpoint, which has a model's metadata as well, the values of its step. Of any other file,
+// all tensors.
+Params values_of(const Safetensors& file) {
+  if (!find_metadata(file, kCheckpointKey)) return file.tensors;
+  Params values;
+  for (const char* part : {"params", "non_trainable"}) values.merge("", file.tensors.within(part));
+  return values;
+}
+
+Model model_of(const Safetensors& file) {
   const std::string* text = find_metadata(file, kFunctionKey);
   if (!text)
     throw Error(ErrorCode::kFormat, fmt::format("is a safetensors file, but not a Limpid model: no "
@@ -116,7 +126,7 @@ Model model_of(Safetensors file) {
   const std::string* config = find_metadata(file, kConfigKey);
   const std::string* inputs = find_metadata(file, kInputsKey);
   const std::string expected = inputs ? *inputs : "1";
-  Model model{parse_function(*text), std::move(file.tensors), config ? *config : ""};
+  Model model{parse_function(*text), values_of(file), config ? *config : ""};
   verify(model.function);
   check_model(model);
   const std::vector<const Input*> left = inputs_without_tensor(model);
@@ -237,22 +247,26 @@ void check_model(const Model& model) {
   check_size(model);
 }
 
+Metadata model_metadata(const Function& function, const std::string& config) {
+  Metadata metadata{{std::string(kFormatKey), std::string(kFormat)},
+                    {std::string(kFunctionKey), readable_text(function)}};
+  if (!config.empty()) metadata.emplace_back(kConfigKey, config);
+  return metadata;
+}
+
 void save_model(const std::filesystem::path& path, const Model& model) {
   check_match(model);
   check_size(model);
-  Safetensors file{model.params,
-                   {{std::string(kFormatKey), std::string(kFormat)},
-                    {std::string(kFunctionKey), readable_text(model.function)}}};
-  if (!model.config.empty()) file.metadata.emplace_back(kConfigKey, model.config);
+  Safetensors file{model.params, model_metadata(model.function, model.config)};
   const std::size_t inputs = inputs_without_tensor(model).size();
   if (inputs != 1) file.metadata.emplace_back(kInputsKey, std::to_string(inputs));
   save_safetensors(path, file);
 }
 
 Model load_model(const std::filesystem::path& path) {
-  Safetensors file = map_safetensors(path);
+  const Safetensors file = map_safetensors(path);
   try {
-    return model_of(std::move(file));
+    return model_of(file);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("model {}: {}", in_quotes(path.string()), e.what()));
   }

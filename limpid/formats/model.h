@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "limpid/compile/thread_pool.h"
@@ -36,11 +37,15 @@ inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 // throws.
 void save_model(const std::filesystem::path& path, const Model& model);
 
-// Reads a file of save_model. The file is mapped and its tensors stay in the mapping (see
-// map_file), so the process holds only the packed weights of a plan. Throws kFormat for a
-// safetensors file that is not a model, or whose tensors do not match its function; kUnsupported
-// for another limpid.format, or for more than kMaxExampleBytes; and what load_safetensors and
-// parse_function throw.
+// That metadata, but for "limpid.inputs". Throws kUnsupported as save_model.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+Metadata model_metadata(const Function& function, const std::string& config);
+
+// Reads a file of save_model, or a checkpoint of a run, whose model has the parameters of that
+// step. The file is mapped and its tensors stay in the mapping (see map_file), so the process holds
+// only the packed weights of a plan. Throws kFormat for a safetensors file that is not a model, or
+// whose tensors do not match its function; kUnsupported for another limpid.format, or for more than
+// kMaxExampleBytes; and what load_safetensors and parse_function throw.
 Model load_model(const std::filesystem::path& path);
 
 // The check of every Model that is read from a file. Throws kFormat if function and parameters do

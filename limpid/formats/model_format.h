@@ -19,7 +19,8 @@ using Dimensions = std::map<std::string, std::int64_t>;
 struct ModelFormat {
   // Reads a model, with sizes for its dynamic dimensions except the batch.
   Model (*load)(const std::filesystem::path& path, const Dimensions& dimensions);
-  // Writes a model with a fixed batch size, or with a dynamic one (nullopt).
+  // Writes a model with a fixed batch size, a dynamic one (nullopt), or of the shapes that its
+  // function has (0).
   void (*save)(const std::filesystem::path& path, const Model& model,
                std::optional<std::int64_t> batch);
 };

@@ -278,7 +278,17 @@ void Builder::number_captured_as_inputs(std::vector<ValueId>& outputs) {
 
 Builder::Scope::Scope(Builder& builder, std::string_view name)
     : builder_(builder), outer_(builder.scope_) {
-  if (!name.empty()) builder_.scope_ = Named<Value>::join(outer_, name);
+  if (name.empty()) return;
+  // Each part is a group within another for those who show it: of a line of text, 50,000 were more
+  // than a page can draw.
+  constexpr std::size_t kMostCharacters = 4'096, kMostParts = 256;
+  std::string scope = Named<Value>::join(outer_, name);
+  const auto dots = static_cast<std::size_t>(std::count(scope.begin(), scope.end(), '.'));
+  if (scope.size() > kMostCharacters || dots >= kMostParts)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("expected a scope of at most {} characters and {} parts, got {} and {}",
+                            kMostCharacters, kMostParts, scope.size(), dots + 1));
+  builder_.scope_ = std::move(scope);
 }
 
 Builder& innermost(std::span<const Value> values, std::string_view what) {

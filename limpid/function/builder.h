@@ -56,7 +56,7 @@ class Builder {
   const Node* maker(ValueId id) const;
 
   // For its lifetime, appends ".name" to the scope of the ops that are added. Scopes name layers:
-  // "layers.0".
+  // "layers.0". Throws kInvalidArgument for more than 4,096 characters, or 256 parts.
   class Scope {
    public:
     Scope(Builder& builder, std::string_view name);

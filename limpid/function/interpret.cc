@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/number_text.h"
@@ -30,6 +31,17 @@ void check_arguments(std::string_view function, std::span<const Input> inputs,
 
 void check_arguments(const Function& function, std::span<const Tensor> inputs) {
   check_arguments(function.name(), function.inputs(), inputs);
+}
+
+std::int64_t flops_of(const Function& function) {
+  std::int64_t total = 0;
+  for (const Node& node : function.nodes()) {
+    const Function::CallTypes types = function.call_types(node);
+    const std::int64_t flops =
+        node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
+    total = sum_or_most(total, std::max<std::int64_t>(0, flops));
+  }
+  return total;
 }
 
 bool results_are_empty(const Call& call) {

@@ -2,6 +2,7 @@
 // Its results are the specification: every other way to run a Function must give the same bits.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -18,6 +19,10 @@ using Observer = std::function<void(const Node& node, std::size_t result, const 
 // inputs.
 std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> inputs,
                               const Observer& observer = {});
+
+// The floating-point operations of a run, at most the largest i64: what the time of interpret
+// depends on.
+std::int64_t flops_of(const Function& function);
 
 // Whether all results are empty. Then there is nothing to compute, however large the other
 // dimensions are.

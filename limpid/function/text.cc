@@ -232,7 +232,7 @@ class Parser {
       types.push_back(type());
     } while (accept(","));
     const std::string scope = accept("@") ? name() : std::string();
-    const Builder::Scope in_scope(builder, scope);
+    const Builder::Scope in_scope = guarded([&] { return Builder::Scope(builder, scope); });
     const std::vector<Value> made =
         guarded([&] { return builder.call(*op, inputs, std::move(parsed)); });
     std::vector<Type> expected;

@@ -33,8 +33,9 @@ Model open_model(const std::filesystem::path& path, const OpenOptions& options =
 
 // Options of write_model().
 struct WriteOptions {
-  const ModelFormat* onnx = nullptr;       // as in OpenOptions
-  std::optional<std::int64_t> batch = {};  // fixed batch size of an ONNX model; default: dynamic
+  const ModelFormat* onnx = nullptr;  // as in OpenOptions
+  // Fixed batch size of an ONNX model; default: dynamic; 0: none, the shapes are the function's.
+  std::optional<std::int64_t> batch = {};
 };
 
 // Writes an ONNX model to NAME.onnx; a Hugging Face folder to NAME/ or an existing folder; else a

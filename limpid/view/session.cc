@@ -50,18 +50,6 @@ bool is_run(const fs::path& path) {
 // FLOPs above which compiling pays: some milliseconds in the interpreter.
 constexpr std::int64_t kFlopsWorthPlan = 4'000'000;
 
-std::int64_t flops_of(const Function& f) {
-  std::int64_t total = 0;
-  for (const Node& node : f.nodes()) {
-    const Function::CallTypes types = f.call_types(node);
-    const std::int64_t flops =
-        node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
-    if (flops > kFlopsWorthPlan - total) return kFlopsWorthPlan;
-    total += std::max<std::int64_t>(0, flops);
-  }
-  return total;
-}
-
 // The Function with the result of every op as an output.
 Function with_all_values(const Function& f) {
   Function::Parts parts{f.name(), f.inputs(), f.nodes(), {}, f.types()};

@@ -125,6 +125,15 @@ py::dict result_of(const train::TestResult& r) {
     classes.append(one);
   }
   d["per_class"] = classes;
+  py::list targets;
+  for (const train::TargetScores& t : r.per_target) {
+    py::dict one;
+    one["rmse"] = t.rmse;
+    one["mae"] = t.mae;
+    one["r2"] = t.r2;
+    targets.append(one);
+  }
+  d["per_target"] = targets;
   return d;
 }
 

@@ -43,11 +43,23 @@ Split split_from(const py::object& data) {
           py::cast<const Dataset&>(all[2])};
 }
 
+// (inference, training or None, loss or None, params, names of frozen ones).
+train::CustomModel custom_from(const py::tuple& parts) {
+  const auto maybe = [&](std::size_t i) {
+    return parts[i].is_none() ? std::nullopt : std::optional(function_of(parts[i], "network"));
+  };
+  return {.inference = function_of(parts[0], "network"),
+          .training = maybe(1),
+          .loss = maybe(2),
+          .params = params_from(parts[3], "params"),
+          .frozen = py::cast<std::vector<std::string>>(parts[4])};
+}
+
 // A Run that one thread uses at a time.
 class RunObject {
  public:
   RunObject(const std::string& config, const py::object& data, const py::object& folder,
-            bool overwrite, int threads) {
+            bool overwrite, int threads, const py::object& network) {
     train::RunOptions options;
     if (!folder.is_none()) options.folder = path_from(folder);
     options.overwrite = overwrite;
@@ -61,8 +73,11 @@ class RunObject {
     } else {
       split = split_from(data);
     }
+    std::optional<train::CustomModel> custom;
+    if (!network.is_none()) custom = custom_from(py::cast<py::tuple>(network));
     const Unlocked release;
-    run_ = std::make_unique<train::Run>(chosen, std::move(split), options);
+    run_ = custom ? std::make_unique<train::Run>(chosen, std::move(split), *custom, options)
+                  : std::make_unique<train::Run>(chosen, std::move(split), options);
   }
 
   void on_event(const py::function& listener) {
@@ -193,7 +208,8 @@ py::list findings_of(const std::vector<train::Finding>& findings) {
 void add_training(py::module_& m) {
   py::class_<RunObject>(m, "Run", py::is_final(),
                         py::custom_type_setup(&take_part_in_collection<RunObject>))
-      .def(py::init<const std::string&, const py::object&, const py::object&, bool, int>())
+      .def(py::init<const std::string&, const py::object&, const py::object&, bool, int,
+                    const py::object&>())
       .def("on_event", method(&RunObject::on_event))
       .def("on_step", method(&RunObject::on_step))
       .def("train", method(&RunObject::train))

@@ -111,7 +111,7 @@ def permutation(key: Key, n: int) -> Array:
 
 
 def metrics(task: str, outputs: Any, targets: Any) -> dict[str, Any]:
-    """The metrics of a task: "metrics" by name, "confusion", "per_class"; scikit-learn's definitions."""
+    """The metrics of a task: "metrics" by name, "confusion", "per_class", "per_target"; scikit-learn's definitions."""
     return _core.metrics_of(task, outputs, _as_i32(targets))
 
 

@@ -32,10 +32,15 @@ class Convert(tool.ToolTest):
                 "run", self.onnx, "--input", f"x={tool.npy(self.folder / 'x.npy', [rows, 2], range(2 * rows))}").returncode == 0]
             self.assertEqual(taken, sizes)
 
+    def test_without_a_batch_the_shapes_are_those_of_the_model(self):
+        self.output("convert", self.model, self.onnx, "--batch", "0")
+        shown = self.output("show", self.onnx)
+        self.assertIn("%x: f32[2]", shown)
+
     def test_what_makes_no_sense(self):
         self.output("convert", self.model, self.onnx)
         self.refuses(2, """
-            convert model.safetensors other.safetensors; convert model.safetensors model.onnx --batch 0
+            convert model.safetensors other.safetensors; convert model.safetensors model.onnx --batch -1
             convert model.onnx other.safetensors --batch 3; summary model.safetensors --dim n=1""")
         self.refuses(1, "convert model.safetensors none/m.onnx")
 

@@ -63,6 +63,23 @@ class TrainTest(tool.ToolTest):
         self.assertEqual(self.log(), self.log(other))
 
 
+class Folds(tool.ToolTest):
+    def test_each_row_is_tested_once_and_the_means_are_of_the_runs(self):
+        table = self.folder / "t.csv"
+        table.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{'pq'[i % 7 > 3]}\n" for i in range(60)))
+        out = self.folder / "folds"
+        words = ("train", "--data", f"csv:{table},target=y", "--hidden", "4", "--epochs", "3", "--folds", "3", "--out", out)
+        last = json.loads(self.output(*words, "--json").splitlines()[-1])
+        scores = [self.document("eval", out / f"fold-{k}", "--data", f"csv:{table},target=y") for k in (1, 2, 3)]
+        self.assertEqual([s["part"] for s in scores], ["test"] * 3)
+        self.assertEqual([s["examples"] for s in scores], [20] * 3)
+        accuracies = [s["accuracy"] for s in scores]
+        self.assertEqual(last["test"]["accuracy"]["folds"], accuracies)
+        self.assertAlmostEqual(last["test"]["accuracy"]["mean"], sum(accuracies) / 3)
+        self.shows(f"train --data csv:{table},target=y --hidden 4 --epochs 1 --folds 2")
+        self.refuses(2, f"train --data moons --folds 3; train --data csv:{table},target=y,split=80/20 --folds 3")
+
+
 class Killed(TrainTest):
     def test_at_any_moment_nothing_is_lost(self):
         whole = self.folder / "whole"
@@ -477,6 +494,9 @@ class Told(TrainTest):
         self.assertRegex(fix, r"\A--lr [\d.]+\Z")
         train("before", *fix.split(), "--epochs", "1")
         os.utime(self.folder / "before/config.json", (0, 0))
+        self.assertIn(fix, self.output("doctor", self.folder / "slow"))  # there it cured
+        with open(self.folder / "before/log.jsonl", "a") as log:
+            log.write('{"event":"finding","rule":"update_ratio"}\n')
         self.assertNotIn(fix, self.output("doctor", self.folder / "slow"))
 
     def test_writes_nothing_unless_asked(self):

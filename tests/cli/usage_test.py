@@ -116,7 +116,7 @@ class Usage(tool.ToolTest):
     def test_integers_have_these_bounds(self):
         most = 2**31 - 1
         for option, low, high, *command in (
-                ("--batch", 1, most, "convert", "model", "out.onnx"),
+                ("--batch", 0, most, "convert", "model", "out.onnx"),
                 ("--count", 1, most, "data", "moons", "--show"),
                 ("--index", 0, most, "run", "model", "--data", "moons"),
                 ("--count", 1, most, "run", "model", "--data", "moons"),

@@ -76,6 +76,8 @@ TEST(Json, SaysWhatIsNoJson) {
   for (const std::string_view text :
        {"", "{", "[1,]", "nul", "{\"a\"}", "\"\xff\"", "1 2", "[1e999]", "01", "NaN", "'a'"})
     expect_no_json(text);
+  for (const std::string_view text : {"[1, NaN]", "[-NaN]", "[nan]", "[Infinity]", "[-inf]"})
+    expect_no_json(text);
   expect_no_json("\"\x7f\n\"");
   expect_no_json({"{}\0{", 4});  // nothing after a zero byte is skipped
 }

@@ -116,6 +116,31 @@ TEST(SplitRows, RefusesWhatLeavesNothingToTrainOn) {
   expect_refused(ErrorCode::kInvalidArgument, splitting(9, {1'000'001, 0, 0}));
 }
 
+// Every row is in the test set of one fold, and in no other set of it.
+TEST(SplitRows, FoldsDivideTheRows) {
+  const std::vector<std::int32_t> order = permutation(Key(4), 23);
+  std::vector<std::int32_t> tested;
+  for (std::int64_t fold = 1; fold <= 5; ++fold) {
+    const SplitRatio shares = parse_split_ratio("fold:" + std::to_string(fold) + "/5");
+    const Split split = split_rows(numbered(23), shares, Key(4));
+    const std::vector<std::int32_t> test = rows_of(split.test);
+    EXPECT_EQ(test, in_order({order.begin() + (fold - 1) * 23 / 5, order.begin() + fold * 23 / 5}));
+    std::vector<std::int32_t> all = test;
+    for (const Dataset* part : {&split.train, &split.validation})
+      for (const std::int32_t row : rows_of(*part)) all.push_back(row);
+    EXPECT_EQ(in_order(all), in_order(order));
+    EXPECT_EQ(split.validation.size(), 1);
+    tested.insert(tested.end(), test.begin(), test.end());
+  }
+  EXPECT_EQ(in_order(tested), in_order(order));
+  expect_refused(ErrorCode::kInvalidArgument,
+                 [] { split_rows(numbered(4), parse_split_ratio("fold:1/5"), Key(4)); });
+  for (const char* none : {"fold:0/5", "fold:6/5", "fold:1/1", "fold:1/0", "fold:1/1001"})
+    expect_refused(ErrorCode::kInvalidArgument, [&] { parse_split_ratio(none); });
+  for (const char* none : {"fold:", "fold:1", "fold:1/2/3", "fold:a/2", "fold 1/2"})
+    expect_refused(ErrorCode::kParse, [&] { parse_split_ratio(none); });
+}
+
 TEST(WithValidation, TakesItFromTheTrainingPartAlone) {
   const Split data{.train = numbered(20), .validation = numbered(0), .test = numbered(7)};
   const Split split = with_validation(data, {90, 10, 0}, Key(3));

@@ -240,6 +240,20 @@ TEST(Text, ThatIsBrokenIsRefusedWithItsLine) {
            "function f(%x: f32[2]) {\n%0 = sum(%x) {axis = 0, bias = 1} : f32[]\nreturn %0\n}"});
 }
 
+// A part of a scope is a group within another.
+TEST(Text, ScopesAreNotVeryLong) {
+  const auto parsed = [](const std::string& scope) {
+    return parse_function("function f(%x: f32[]) {\n%0 = exp(%x) : f32[]  @" + scope +
+                          "\nreturn %0\n}");
+  };
+  std::string deep = "a";
+  for (int i = 1; i < 256; ++i) deep += ".a";
+  EXPECT_EQ(parsed(deep).nodes()[0].scope, deep);
+  expect_refused(ErrorCode::kInvalidArgument, [&] { parsed(deep + ".a"); });
+  EXPECT_EQ(parsed(std::string(4096, 'a')).nodes()[0].scope.size(), 4096u);
+  expect_refused(ErrorCode::kInvalidArgument, [&] { parsed(std::string(4097, 'a')); });
+}
+
 // Text that is truncated, or has any byte changed, is read or refused; nothing else happens.
 TEST(Text, MutatedTextNeverCrashes) {
   const std::string whole = to_text(train::step_function(

@@ -76,6 +76,36 @@ TEST(ExampleModel, NamesAllOperatorsThatAreMissing) {
   expect_refused(ErrorCode::kUnsupported, [&] { load_onnx_model_for(file.path(), {{"x", x}}); });
 }
 
+// Of operators in a branch, the first that an import meets is no reason to name only it; nor are
+// sizes asked for that help nobody.
+TEST(ExampleModel, NamesAllOperatorsThatAreMissingInABranch) {
+  const std::string text = R"((float[n, m] x, bool c) => (y) {
+    y = If (c) <then_branch = a () => (p) { o = Wobble(x) p = Convolve(o) },
+                else_branch = b () => (q) { q = Identity(x) }> })";
+  const ModelFile file(model_of(text));
+  expect_refused(ErrorCode::kNotFound, [&] { load_onnx_model(file.path()); });
+  expect_refused(ErrorCode::kUnsupported, [&] {
+    load_onnx_model(file.path(), {{"n", 2}, {"m", 3}});
+  });
+}
+
+// Indices into the last dimension are within an example.
+TEST(ExampleModel, OfTheLargestElementsOfARowIsProved) {
+  const ::onnx::ModelProto chosen = model_of(R"((float[batch, 6] x) => (y)
+    <int64[1] k = {2}> { y, places = TopK(x, k) })");
+  const ::onnx::ModelProto taken = model_of(R"((float[batch, 6] x) => (y)
+    { place = ArgMax <axis = 1> (x) y = GatherElements <axis = 1> (x, place) })");
+  for (const ::onnx::ModelProto& proto : {chosen, taken}) {
+    const Model model = loaded(proto);
+    EXPECT_EQ(model.note, "");
+    EXPECT_EQ(to_string(data_input(model).type), "f32[6]");
+    const Tensor x = random_tensor({Dtype::kF32, {5, 6}}, Key(1));
+    const ModelFile file(proto);
+    const Tensor together = predict(load_onnx_model_for(file.path(), {{"x", x}}), {{"x", x}})[0];
+    EXPECT_TRUE(predict(model, x).same_bits(together));
+  }
+}
+
 TEST(ExampleModel, OfABatchThatIsNotProvedRunsOnOneExample) {
   for (const ::onnx::ModelProto& proto :
        {of_batch("Softmax <axis = 0> (x)"), of_batch("CumSum(x, axis)", "<int64 axis = {0}>"),

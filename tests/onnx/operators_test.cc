@@ -491,6 +491,21 @@ TEST(OnnxParts, SlicesHaveInputsSinceVersion10) {
   expect_bits(OneNode("Slice", 10), {x, whole({1}, {1}), whole({1}, {3})}, reals({2}, {2, 3}));
 }
 
+// A start is clamped to an element, an end to the place before the first.
+TEST(OnnxParts, ASliceBackwardsBeginsAtAnElement) {
+  const Tensor x = reals({4}, {1, 2, 3, 4});
+  const auto slice = [&](std::int64_t start, std::int64_t end, const Tensor& expected) {
+    expect_bits(OneNode("Slice", 13),
+                {expected.elements() == 0 && start == 0 ? reals({0}, {}) : x, whole({1}, {start}),
+                 whole({1}, {end}), whole({1}, {0}), whole({1}, {-1})},
+                expected);
+  };
+  slice(-9, -20, reals({1}, {1}));
+  slice(9, -20, reals({4}, {4, 3, 2, 1}));
+  slice(-9, 0, reals({0}, {}));
+  slice(0, -20, reals({0}, {}));  // of no elements
+}
+
 TEST(OnnxParts, OldConcatsWereAlongTheSecondAxis) {
   const Tensor x = reals({1, 2}, {1, 2});
   expect_bits(OneNode("Concat", 1), {x, x}, reals({1, 4}, {1, 2, 1, 2}));

@@ -188,6 +188,38 @@ class Runs(Temporary):
             self.refused(none, ValueError)
         self.refused(lambda: lp.train.Run({"data": "moons", "epochs": 1}, folder=self.folder / "a").train(), ValueError)
 
+    def test_a_network_of_ones_own(self):
+        chance = np.random.default_rng(0)
+        x = chance.normal(size=(90, 2, 3)).astype(np.float32)
+        y = (x.sum((1, 2)) > 0).astype(np.int32)
+        data = [lp.data.from_arrays({"x": x[a:b].reshape(b - a, 6), "y": y[a:b]}).train for a, b in ((0, 60), (60, 75), (75, 90))]
+        config = {"epochs": 8, "batch": 10, "optimizer": {"name": "adam", "lr": 0.05}}
+        layers = lp.nn.sequential(lp.nn.Linear(6, 8), lp.tanh, lp.nn.Dropout(0.1), lp.nn.Linear(8, 2))
+        end = lp.train.Run(config, data, network=layers, folder=self.folder / "a").train()
+        self.assertGreater(end["test"]["accuracy"], 0.8)
+        whole = lp.load(self.folder / "a" / "model.safetensors")
+        run = lp.train.Run(config, data, network=layers, folder=self.folder / "b")
+        steps = iter(range(20))
+        run.train(stop=lambda: next(steps) == 12)
+        resumed = lp.train.resume(self.folder / "b", data=data, network=layers)
+        resumed.train()
+        self.assertEqual(resumed.model().hash, whole.hash)
+
+        code = lambda p, x: lp.tanh(x @ p["a"]) @ p["b"]
+        params = {"a": 0.1 * chance.normal(size=(6, 8)).astype(np.float32), "b": np.zeros((8, 2), np.float32)}
+        mine = lp.train.Run(config, data, network=code, params=params, frozen=["a"])
+        self.assertGreater(mine.train()["test"]["accuracy"], 0.8)
+        np.testing.assert_array_equal(mine.model().params["a"].numpy(), params["a"])
+        own = lp.train.Run(config, data, network=code, params=params, loss=lambda out, target: lp.softmax_cross_entropy(out, target))
+        usual = lp.train.Run(config, data, network=code, params=params)
+        own.train(), usual.train()
+        self.assertTrue((own.model().params["b"] == usual.model().params["b"]).all())
+        for none in (
+            lambda: lp.train.Run(config, data, network=code), lambda: lp.train.Run(config, data, network=3), lambda: lp.train.Run(config, data, params=params),
+            lambda: lp.train.Run(config, data, network=code, params=params, loss="mse"), lambda: lp.train.Run(config, data, network=lp.nn.Linear),
+        ):  # fmt: skip
+            self.refused(none, TypeError)
+
     def test_parts_of_the_data(self):
         x, y = np.arange(12, dtype=np.float32).reshape(6, 2), np.int32([0, 1, 0, 1, 0, 1])
         parts = [lp.data.from_arrays({"x": x[a:b], "y": y[a:b]}).train for a, b in ((0, 3), (3, 5), (5, 6))]

@@ -409,6 +409,7 @@ TEST(Config, ALossIsThatOfItsKindAndItsNumbers) {
   const Tensor logits = Tensor::from<float>({1, 2}, {0, std::log(3.0f)});
   const Tensor label = Tensor::from<std::int32_t>({1}, {1});
   EXPECT_NEAR(first({}, logits, label), -std::log(0.75), 1e-6);
+  EXPECT_NEAR(first({.class_weights = {5, 2}}, logits, label), -2 * std::log(0.75), 1e-6);
   EXPECT_NEAR(first({.label_smoothing = 0.5}, logits, label),
               -0.75 * std::log(0.75) - 0.25 * std::log(0.25), 1e-6);
 }
@@ -511,6 +512,12 @@ TEST(Config, RefusesWhatDoesNotFit) {
            {R"({"model": {"layers": [5, 3]}})", numbers},
            {R"({"log_shards": true})", classes},
            {R"({"loss": {"label_smoothing": 0.1}})", labels},
+           {R"({"loss": {"class_weights": "balanced"}})", labels},
+           {R"({"loss": {"class_weights": "1,2"}})", classes},
+           {R"({"loss": {"class_weights": "1,2,-3"}})", classes},
+           {R"({"loss": {"class_weights": "1,,4"}})", classes},
+           {R"({"loss": {"class_weights": "equal"}})", classes},
+           {R"({"loss": {"class_weights": "balanced"}})", text},
            {R"({"loss": {"label_smoothing": 0.1}})", numbers},
            {R"({"loss": {"name": "mae", "delta": 2}})", numbers},
            {R"({"model": {"norm": "batch"}})", text},
@@ -533,6 +540,17 @@ TEST(Config, RefusesWhatDoesNotFit) {
     expect_refused(ErrorCode::kInvalidArgument, [&, j = json, &d = data] { completed(j, d); });
   }
   // And what does.
+  const auto three = [](const TrainConfig&) {
+    Split data = data_of(Task::kClassification, 4);
+    data.train.targets = Tensor::from<std::int32_t>({4}, {0, 1, 2, 0});
+    return data;
+  };
+  const auto weights = [&](const char* json) {
+    return loss_of(completed(json, three)).class_weights;
+  };
+  EXPECT_EQ(weights(R"({"loss": {"class_weights": "1,2.5,0"}})"), (std::vector<double>{1, 2.5, 0}));
+  EXPECT_EQ(weights(R"({"loss": {"class_weights": "balanced"}})"),
+            (std::vector<double>{4. / 3 / 2, 4. / 3, 4. / 3}));
   EXPECT_EQ(loss_of(completed(R"({"loss": {"label_smoothing": 0.1}})", classes)).label_smoothing,
             0.1);
   EXPECT_EQ(loss_of(completed(R"({"loss": {"name": "huber"}})", numbers)).delta, 1);

@@ -247,5 +247,104 @@ TEST(DataFacts, NumbersAndTargetsHaveAMeanAndADeviation) {
   EXPECT_EQ(facts.targets[1].std, 0);
 }
 
+// One column of two that almost tells the class, by an interval or with some mistakes.
+TEST(DataFacts, AColumnMayAlmostTellTheTarget) {
+  const auto shares = [](int mistakes_in_100, bool both) {
+    std::vector<float> values;
+    std::vector<std::int32_t> labels;
+    for (int i = 0; i < 400; ++i) {
+      const int label = i * 7 % 3 == 1;
+      const int shown = i % 100 < mistakes_in_100 ? 1 - label : label;
+      // Class 1 is an interval in the middle.
+      const float told = static_cast<float>(i % 11) + (shown ? 20.0f : i % 2 ? 0.0f : 40.0f);
+      values.push_back(both ? told : static_cast<float>(i * 31 % 101));
+      values.push_back(told);
+      labels.push_back(label);
+    }
+    Split data;
+    data.train = dataset(2, values, labels);
+    return data_facts(data).telling;
+  };
+  ASSERT_EQ(shares(2, false).size(), 1u);
+  EXPECT_EQ(shares(2, false)[0].column.column, 1);
+  EXPECT_NEAR(shares(2, false)[0].share, 0.94, 0.02);
+  EXPECT_LT(shares(2, false)[0].next, 0.3);
+  EXPECT_TRUE(shares(10, false).empty());
+  EXPECT_TRUE(shares(2, true).empty()) << "two good measurements are none";
+}
+
+TEST(DataFacts, AColumnMayAlmostTellANumber) {
+  const auto telling = [](float noise) {
+    std::vector<float> values, targets;
+    for (int i = 0; i < 400; ++i) {
+      const float y = static_cast<float>(i * 37 % 101);
+      values.push_back(static_cast<float>(i * 53 % 97));
+      values.push_back(y * y + noise * static_cast<float>(i * 29 % 13 - 6));
+      targets.push_back(y);
+    }
+    Split data;
+    data.train = dataset(2, values, std::vector<std::int32_t>(400));
+    data.train.classes = 0;
+    data.train.task = Task::kRegression;
+    data.train.targets = Tensor::from<float>({400, 1}, targets);
+    return data_facts(data).telling;
+  };
+  ASSERT_EQ(telling(20).size(), 1u);
+  EXPECT_EQ(telling(20)[0].column.column, 1);
+  EXPECT_TRUE(telling(2000).empty());
+}
+
+TEST(DataFacts, AValueMayBeFarFromAllOthers) {
+  const auto far = [](const std::vector<float>& column) {
+    Split data;
+    data.train = dataset(1, column, std::vector<std::int32_t>(column.size()));
+    EXPECT_TRUE(data_facts(data).far_values.empty()) << "a pixel, perhaps";
+    data.train.feature_names = {"age"};
+    return data_facts(data).far_values;
+  };
+  const auto found = far({3, -9999, 5, 4, -9999, 6, 3});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].value, -9999);
+  EXPECT_EQ(found[0].rows, 2);
+  EXPECT_EQ(found[0].low, 3);
+  EXPECT_EQ(found[0].high, 6);
+  ASSERT_EQ(far({3, 5, 4, 6, 21}).size(), 1u);
+  EXPECT_EQ(far({3, 5, 4, 6, 21})[0].value, 21);
+  EXPECT_TRUE(far({3, 5, 4, 6, 20}).empty()) << "a gap of fewer than five ranges";
+  EXPECT_TRUE(far({0, 1, 0, 0, 1}).empty()) << "a one-hot column";
+  EXPECT_TRUE(far({0, 0, 0, 5, 6}).empty()) << "most of the rows";
+
+  Split data;
+  data.train = dataset(1, {1, 2, 3, 4}, {0, 0, 0, 0});
+  data.train.classes = 0;
+  data.train.task = Task::kRegression;
+  data.train.targets = Tensor::from<float>({4, 1}, {1, 2, 1e7f, 3});
+  const auto target = data_facts(data).far_values;
+  ASSERT_EQ(target.size(), 1u);
+  EXPECT_TRUE(target[0].target);
+}
+
+TEST(DataFacts, ASetMayDifferFromTheTrainingSet) {
+  const auto column = [](float scale, int rows) {
+    std::vector<float> values;
+    for (int i = 0; i < rows; ++i) {
+      values.push_back(static_cast<float>(i % 5));
+      values.push_back(scale * (20 + static_cast<float>(i % 4)));
+    }
+    return dataset(2, values, std::vector<std::int32_t>(static_cast<std::size_t>(rows)));
+  };
+  Split data;
+  data.train = column(1, 40);
+  data.validation = column(1, 20);
+  data.test = column(1.8f, 20);
+  const auto shifts = data_facts(data).shifts;
+  ASSERT_EQ(shifts.size(), 1u);
+  EXPECT_EQ(shifts[0].part, "test");
+  EXPECT_EQ(shifts[0].here.column, 1);
+  EXPECT_GT(shifts[0].here.mean, shifts[0].train.mean);
+  data.test = column(1.8f, 19);
+  EXPECT_TRUE(data_facts(data).shifts.empty()) << "too few rows";
+}
+
 }  // namespace
 }  // namespace limpid::train

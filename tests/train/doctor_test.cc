@@ -31,10 +31,11 @@ std::set<std::string> names(const std::vector<Finding>& found) {
 
 // The rules that always find errors, and those that always find remarks. Others give warnings.
 constexpr std::string_view kErrors[] = {
-    "data_not_finite", "one_answer",     "target_leakage",   "few_rows",
-    "loss_not_finite", "loss_exploding", "loss_flat",        "no_better_than_chance",
-    "frozen_weights",  "too_much_decay", "too_much_dropout", "exploding_gradient",
-    "zero_activations"};
+    "data_not_finite",       "one_answer",         "far_value",
+    "sets_differ",           "target_leakage",     "few_rows",
+    "loss_not_finite",       "loss_exploding",     "loss_flat",
+    "no_better_than_chance", "frozen_weights",     "too_much_decay",
+    "too_much_dropout",      "exploding_gradient", "zero_activations"};
 constexpr std::string_view kRemarks[] = {"duplicate_rows", "constant_column"};
 constexpr std::string_view kOfTwoKinds[] = {"dead_units", "poor_initialization"};
 
@@ -1044,6 +1045,26 @@ RunLog diverged() {
   return log;
 }
 
+TEST(Doctor, FarValuesShiftsAndTellingColumns) {
+  RunLog log = with_losses({1, 0.9, 0.8});
+  log.run.config = Json{{"data", "csv:pets.csv,target=kind"}};
+  log.data = DataFacts();
+  log.data->rows = 100;
+  log.data->far_values = {{"age", 3, false, -9999, 7, 0, 30}};
+  expect_message(checked(log, "far_value")->symptom);
+  EXPECT_EQ(remedies_text(checked(log, "far_value")->remedies),
+            "--data csv:pets.csv,target=kind,missing-values=-9999, or correct or remove the value "
+            "-9999");
+  log.data->far_values.push_back({"price", 0, true, 1e7, 1, 0, 30});
+  expect_message(checked(log, "far_value")->symptom);
+  const FeatureFacts there{"age", 3, 0, 30, 12, 4}, here{"age", 3, 0, 3000, 1200, 400};
+  log.data->shifts = {{"test", here, there}};
+  expect_message(checked(log, "sets_differ")->symptom);
+  log.data->telling = {{there, 0.96, 0.2}};
+  expect_message(checked(log, "target_leakage")->symptom);
+  EXPECT_EQ(checked(log, "target_leakage")->severity, Severity::kWarning);
+}
+
 TEST(Doctor, ExplodedThenFlatIsDivergence) {
   const std::vector<Finding> found = diagnose(diverged());
   ASSERT_EQ(names(found), (std::set<std::string>{"loss_exploding", "loss_flat"}));
@@ -1076,9 +1097,15 @@ TEST(Doctor, WhatIsInForceOrWasTriedIsNotRecommended) {
   RunLog log = diverged();
   log.run.config["clip"]["norm"] = 0.5;
   expect_message(diagnose(log)[0].fix);
-  const Json tried{{"optimizer", Json{{"lr", 0.00098}}}}, other{{"optimizer", Json{{"lr", 0.01}}}};
+  const auto run = [&](double rate) {
+    return EarlierRun{Json{{"optimizer", Json{{"lr", rate}}}}, {diagnose(log)[0].rule}};
+  };
+  const EarlierRun tried = run(0.00098), other = run(0.01);
   EXPECT_EQ(diagnose(log, {}, std::vector{other})[0].fix, "--lr 0.001");
-  const Json twice{{"optimizer", Json{{"lr", 0.002}}}};
+  const EarlierRun twice = run(0.002);
+  // A run that it kept well, or that had another illness, says nothing against it.
+  EXPECT_EQ(diagnose(log, {}, std::vector{EarlierRun{tried.config, {"few_rows"}}})[0].fix,
+            "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{twice})[0].fix, "--lr 0.001");
   EXPECT_EQ(diagnose(log, {}, std::vector{other, tried})[0].fix,
             "every known remedy is already in use or was tried in an earlier run");

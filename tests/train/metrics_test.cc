@@ -36,6 +36,57 @@ TEST(Metrics, Classification) {
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_precision"), (1.0 / 3 + 1 + 0.5) / 3);
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_recall"), (1 + 1.0 / 3 + 0.5) / 3);
   EXPECT_DOUBLE_EQ(result.metrics.at("macro_f1"), 0.5);
+  // scikit-learn's roc_auc_score(multi_class="ovr") and average_precision_score.
+  EXPECT_NEAR(result.metrics.at("roc_auc"), 0.7666666666666666, 1e-12);
+  EXPECT_NEAR(result.metrics.at("average_precision"), 0.7222222222222222, 1e-12);
+}
+
+// Of two classes, and equal scores: scikit-learn's roc_auc_score and average_precision_score.
+TEST(Metrics, AreasOfTwoClasses) {
+  const auto metrics = [](const std::vector<float>& scores,
+                          const std::vector<std::int32_t>& labels) {
+    std::vector<float> logits;
+    for (const float s : scores) logits.insert(logits.end(), {0, s});
+    const auto rows = static_cast<std::int64_t>(labels.size());
+    return classification_metrics(Tensor::from<float>({rows, 2}, logits),
+                                  Tensor::from<std::int32_t>({rows}, labels))
+        .metrics;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Numbers six = metrics({.1f, .4f, .35f, .8f, .4f, .7f}, {0, 0, 1, 1, 1, 0});
+  EXPECT_NEAR(six.at("roc_auc"), 0.6111111111111112, 1e-12);
+  EXPECT_NEAR(six.at("average_precision"), 0.7, 1e-12);
+  EXPECT_EQ(metrics({1, 2}, {0, 1}).at("roc_auc"), 1);
+  EXPECT_EQ(metrics({1, nan}, {0, 1}).at("roc_auc"), 0) << "NaN is a mistake";
+  EXPECT_EQ(metrics({nan, 2}, {0, 1}).at("roc_auc"), 0) << "NaN is a mistake";
+  EXPECT_EQ(metrics({1, 2}, {1, 1}).at("roc_auc"), 0) << "of one class there is no area";
+}
+
+TEST(Metrics, CalibrationIsTheDistanceOfProbabilityAndAccuracy) {
+  const auto error = [](const std::vector<std::int32_t>& labels) {
+    // The prediction is the second class, with a probability of 3 / 4.
+    std::vector<float> logits;
+    for (int i = 0; i < 4; ++i) logits.insert(logits.end(), {0, std::log(3.0f)});
+    return classification_metrics(Tensor::from<float>({4, 2}, logits),
+                                  Tensor::from<std::int32_t>({4}, labels))
+        .metrics.at("calibration_error");
+  };
+  EXPECT_NEAR(error({1, 1, 1, 0}), 0, 1e-6);
+  EXPECT_NEAR(error({0, 0, 0, 0}), 0.75, 1e-6);
+  EXPECT_NEAR(error({1, 1, 1, 1}), 0.25, 1e-6);
+}
+
+TEST(Metrics, OfSeveralTargetsEachHasItsOwn) {
+  const Tensor predictions = Tensor::from<float>({2, 2}, {1, 5, 3, 9});
+  const Tensor targets = Tensor::from<float>({2, 2}, {1, 6, 3, 6});
+  const TestResult result = regression_metrics(predictions, targets);
+  ASSERT_EQ(result.per_target.size(), 2u);
+  EXPECT_EQ(result.per_target[0].rmse, 0);
+  EXPECT_EQ(result.per_target[0].r2, 1);
+  EXPECT_DOUBLE_EQ(result.per_target[1].rmse, std::sqrt(5.0));
+  EXPECT_EQ(result.per_target[1].mae, 2);
+  EXPECT_TRUE(
+      regression_metrics(predictions.reshape({4, 1}), targets.reshape({4, 1})).per_target.empty());
 }
 
 TEST(Metrics, ClassesThatNobodyMeetsDoNotCount) {

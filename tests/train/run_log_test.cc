@@ -171,6 +171,9 @@ TEST(RunLog, LinesHaveTheirNames) {
   DataFacts facts = data_facts();
   facts.targets = {{"price", 0, 1, 3, 2, 0.5}};
   facts.target_leakage = {{"id", 4, 5, 9, 7, 1.5}};
+  facts.telling = {{{"age", 2, 0, 9, 4, 2}, 0.96, 0.25}};
+  facts.far_values = {{"age", 2, true, -9999, 3, 0, 9}};
+  facts.shifts = {{"test", {"age", 2, 0, 90, 40, 20}, {"age", 2, 0, 9, 4, 2}}};
   StepEvent hashed{1, 1, 2.5, 0.1, -kInfinity};
   hashed.shards = {"0123456789abcdef", "fedcba9876543210"};
   std::vector<Event> written = events();
@@ -183,6 +186,9 @@ TEST(RunLog, WhatFewRunsHaveIsReadToo) {
   DataFacts facts = data_facts();
   facts.targets = {{"price", 0, 1, 3, 2, 0.5}};
   facts.target_leakage = {{"id", 4, 5, 9, 7, 1.5}};
+  facts.telling = {{{"age", 2, 0, 9, 4, 2}, 0.96, 0.25}};
+  facts.far_values = {{"age", 2, true, -9999, 3, 0, 9}};
+  facts.shifts = {{"test", {"age", 2, 0, 90, 40, 20}, {"age", 2, 0, 9, 4, 2}}};
   StepEvent step{1, 1, 2.5, 0.1, 3};
   step.shards = {"0123456789abcdef", "fedcba9876543210"};
   const std::string lines = to_json_line(run_event()) + to_json_line(facts) + to_json_line(step);

@@ -92,6 +92,31 @@ auto after(std::int64_t steps) {
   return [left = steps]() mutable { return --left == 0; };
 }
 
+// Killed before the new run has a checkpoint, the folder still has something.
+TEST(Run, AnOldModelStaysUntilTheNewRunHasACheckpoint) {
+  const TemporaryFolder folder;
+  train::Run(small_config(), {.folder = folder / "run"}).train();
+  const RunFolder held(folder / "run");
+  held.begin(small_config());
+  EXPECT_TRUE(std::filesystem::exists(held.model()));
+  EXPECT_FALSE(held.has_checkpoint());
+  train::Run(small_config(), {.folder = folder / "run", .overwrite = true}).start();
+  EXPECT_FALSE(std::filesystem::exists(held.model()));
+  EXPECT_TRUE(held.has_checkpoint());
+}
+
+TEST(Run, ACheckpointIsAModel) {
+  const TemporaryFolder folder;
+  train::Run run(small_config(), {.folder = folder / "run"});
+  run.train();
+  const Model model = load_model(RunFolder(folder / "run").checkpoint());
+  EXPECT_TRUE(model.function == run.model().function);
+  EXPECT_EQ(model.config, run.model().config);
+  for (const auto& [name, tensor] : run.model().params)
+    EXPECT_TRUE(model.params.at(name).same_bits(tensor)) << name;
+  EXPECT_EQ(model.params.size(), run.model().params.size());
+}
+
 // A kill while a file is written leaves one behind.
 TEST(Run, BeginsWithoutTheFilesOfAKilledRun) {
   const TemporaryFolder folder;
@@ -923,6 +948,19 @@ TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {
   expect_same(again.log(), run.log());
 }
 
+// Without --check-finite, the step before has made the number, and the kept state holds it.
+TEST(Run, AStateThatIsNotFiniteIsNotCalledTheOneBefore) {
+  const TemporaryFolder folder;
+  TrainConfig config = small_config();
+  config.optimizer = "adam";
+  config.rate = 0.01;
+  config.optimizer_numbers["eps"] = 0.0;
+  train::Run run(config, {.folder = folder / "run"});
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
+  ASSERT_EQ(run.log().findings.size(), 1u);
+  EXPECT_EQ(run.log().findings[0].remedies[0].settings[0].key, "optimizer.eps");
+}
+
 // The caller makes room, or mends its listener, and goes on.
 TEST(Run, ALossThatIsNotFiniteEndsItEvenIfAWriteFailed) {
   TrainConfig config = small_config();
@@ -1098,8 +1136,14 @@ TEST(EarlierRuns, AreThoseBesideItThatBeganBeforeOnTheSameData) {
   put("broken", R"({"data": "moons:1)", -9);
   std::filesystem::create_directory(folder / "empty");
   std::vector<std::int64_t> batches;
-  for (const Json& config : earlier_runs(folder / "own"))
-    batches.push_back(config.at("batch").as_integer());
+  limpid::testing::write(
+      RunFolder(folder / "before").log(),
+      bytes_of("{\"event\":\"finding\",\"rule\":\"few_rows\"}\n{\"event\":\"finding\",\n"));
+  for (const EarlierRun& run : earlier_runs(folder / "own")) {
+    batches.push_back(run.config.at("batch").as_integer());
+    EXPECT_EQ(run.rules, batches.back() == 2 ? std::vector<std::string>{"few_rows"}
+                                             : std::vector<std::string>{});
+  }
   std::sort(batches.begin(), batches.end());
   EXPECT_EQ(batches, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(earlier_runs(folder / "own/").size(), 2U);

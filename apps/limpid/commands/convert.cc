@@ -54,16 +54,19 @@ void convert(const ConvertArguments& options) {
     throw UsageError(fmt::format("--batch: {} is not an ONNX model", in_quotes(options.out)));
   const Model model = open_model(options.model);
   write_model(options.out, model, options.batch);
-  const std::vector<std::string> lost =
+  std::vector<std::string> lost =
       is_folder_path(options.out) ? lost_in_pretrained(model) : std::vector<std::string>();
+  const std::string note =
+      lost.empty() ? ""
+                   : fmt::format("a Hugging Face folder cannot store {}", fmt::join(lost, ", "));
+  // That the model is of one example only, where the file was of a batch, is lost as well.
+  if (!model.note.empty()) lost.push_back(model.note);
   if (options.json)
     return print_json(Json{{"out", options.out},
                            {"tensors", model.params.size()},
                            {"inputs", json_of(data_inputs(model))},
                            {"lost", lost}});
-  if (!lost.empty())
-    print_note(fmt::format("{}: a Hugging Face folder cannot store {}", in_quotes(options.out),
-                           fmt::join(lost, ", ")));
+  if (!note.empty()) print_note(fmt::format("{}: {}", in_quotes(options.out), note));
   if (is_standard_output(options.out)) return;
   std::vector<std::string> inputs;
   for (const Input& input : data_inputs(model)) inputs.push_back(to_string(input.type));
@@ -82,8 +85,10 @@ void add_convert(Command& app) {
   command.option("OUT", options->out, "File to write; NAME/: a Hugging Face folder")
       .path("PATH")
       .required();
-  command.option("--batch", options->batch, "Batch size of an ONNX model; default: any")
-      .check(within(1, kMostExamples));
+  command
+      .option("--batch", options->batch,
+              "Batch size of an ONNX model; 0: none, as for a model of fixed shapes; default: any")
+      .check(within(0, kMostExamples));
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { convert(*options); });
 }

@@ -40,6 +40,16 @@ std::string troff(std::string_view text) {
   return result;
 }
 
+// A list of words may end a line after each: the list may be longer than one.
+std::string with_breaks(const std::string& words) {
+  std::string result;
+  for (const char c : words) {
+    result += c;
+    if (c == '|') result += "\\:";
+  }
+  return result;
+}
+
 // "limpid-lab-init", of the words "limpid", "lab" and "init".
 std::string page_name(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, "-"));
@@ -51,7 +61,7 @@ std::string entry(const OptionFacts& option) {
   for (const std::string& name : option.names)
     heading += (heading.empty() ? "\\fB" : ", \\fB") + troff(name) + "\\fR";
   if (!option.value.empty() && !option.is_argument())
-    heading += " \\fI" + troff(option.value) + "\\fR";
+    heading += " \\fI" + with_breaks(troff(option.value)) + "\\fR";
   return fmt::format(".TP\n{}\n{}\n", heading, troff(text_of(option)));
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "apps/limpid/support/output.h"
 #include "apps/limpid/support/threads.h"
 #include "limpid/core/error.h"
+#include "limpid/data/split_ratio.h"
 #include "limpid/train/config/config.h"
 #include "limpid/train/run/run_folder.h"
 
@@ -24,6 +26,7 @@ struct TrainArguments {
   std::string config;
   std::string resume;
   bool markdown = false;
+  std::optional<std::int64_t> folds;
   RunOptions run;
 };
 
@@ -43,6 +46,10 @@ train::TrainConfig chosen_config(const TrainArguments& options) {
 void train(TrainArguments options) {
   if (options.markdown) {
     print(train::train_reference());
+    return;
+  }
+  if (options.resume.empty() && options.folds) {
+    train_folds(chosen_config(options), options.run, *options.folds);
     return;
   }
   if (options.resume.empty()) {
@@ -96,6 +103,11 @@ void add_train(Command& app) {
                                  "Run folder for config.json, log.jsonl, checkpoint.safetensors, "
                                  "model.safetensors and report.html; default: nothing is saved")
                          .path("RUN");
+  const Option folds = command
+                           .option("--folds", options->folds,
+                                   "Cross-validation: train N networks, each tested on another of "
+                                   "N equal parts of the table, and print the mean of their scores")
+                           .check(within(2, kMostFolds));
   command.flag("--overwrite", options->run.overwrite, "Start over even if --out holds a run");
   command
       .option("--resume", options->resume,
@@ -103,6 +115,7 @@ void add_train(Command& app) {
               "--steps or --patience make it longer")
       .path("RUN")
       .excludes(config)
+      .excludes(folds)
       .excludes(out);
   add_threads_option(command, options->run.threads);
   options->run.threads = 0;

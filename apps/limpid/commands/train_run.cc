@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <filesystem>
 #include <optional>
 #include <variant>
+#include <vector>
 
 #include "apps/limpid/commands/report.h"
 #include "apps/limpid/support/command.h"
@@ -19,6 +22,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/data/load_data.h"
 #include "limpid/formats/folder_lock.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/run/environment.h"
@@ -181,8 +185,8 @@ void refuse_to_overwrite(const RunOptions& options) {
 }
 
 // begin: start() or resume().
-void train_by(const train::TrainConfig& chosen, RunOptions options,
-              distribute::LaunchedRanks* ranks, void (train::Run::*begin)()) {
+train::EndEvent train_by(const train::TrainConfig& chosen, RunOptions options,
+                         distribute::LaunchedRanks* ranks, void (train::Run::*begin)()) {
   const int cpus = share_of_cpus(ranks);
   if (options.threads == 0) options.threads = cpus;
   if (ranks) options.ranks = ranks->size();
@@ -212,7 +216,35 @@ void train_by(const train::TrainConfig& chosen, RunOptions options,
     terminal.emplace(run, options);
   (run.*begin)();
   go_through(run, options.out, terminal);
-  run.finish();
+  return run.finish();
+}
+
+// The mean of each metric over the folds, and its sample standard deviation.
+void print_folds(const std::vector<train::Numbers>& folds, bool json) {
+  Table table{{{"metric"}, {"mean", Align::kRight}, {"std", Align::kRight}}, {}};
+  for (std::size_t k = 1; k <= folds.size(); ++k)
+    table.columns.push_back({fmt::format("fold {}", k), Align::kRight});
+  Json means = Json::object();
+  for (const auto& [metric, ignored] : folds.front()) {
+    const auto count = static_cast<double>(folds.size());
+    double sum = 0, squares = 0;
+    for (const train::Numbers& fold : folds) sum += fold.at(metric) / count;
+    for (const train::Numbers& fold : folds)
+      squares += (fold.at(metric) - sum) * (fold.at(metric) - sum) / (count - 1);
+    const double std = std::sqrt(squares);
+    table.rows.push_back({metric, score_text(metric, sum), score_text(metric, std)});
+    Json each = Json::array();
+    for (const train::Numbers& fold : folds) {
+      table.rows.back().push_back(score_text(metric, fold.at(metric)));
+      each.push_back(json_of(fold.at(metric)));
+    }
+    means[metric] = Json{{"mean", json_of(sum)}, {"std", json_of(std)}, {"folds", each}};
+  }
+  if (json)
+    print(Json{{"event", "folds"}, {"test", means}}.dump() + "\n");
+  else
+    print(fmt::format("\n{} folds, each the test set of a run on the others:\n\n{}", folds.size(),
+                      to_text(table)));
 }
 
 }  // namespace
@@ -226,6 +258,27 @@ std::string network_text(const train::TrainConfig& config) {
 void train_from_start(const train::TrainConfig& config, const RunOptions& options) {
   as_rank([&](distribute::LaunchedRanks* ranks) {
     train_by(config, options, ranks, &train::Run::start);
+  });
+}
+
+void train_folds(const train::TrainConfig& config, const RunOptions& options, std::int64_t folds) {
+  if (!config.data ||
+      !with_data_option([&] { return names_one_table(parse_data_spec(*config.data)); }))
+    throw UsageError("--folds: expected --data of one table (csv, npy) without split= and test=");
+  as_rank([&](distribute::LaunchedRanks* ranks) {
+    const bool leads = !ranks || ranks->rank() == 0;
+    std::vector<train::Numbers> tests;
+    for (std::int64_t k = 1; k <= folds; ++k) {
+      train::TrainConfig of_fold = config;
+      of_fold.data = fmt::format("{},split=fold:{}/{}", *config.data, k, folds);
+      RunOptions of_run = options;
+      if (!options.out.empty())
+        of_run.out = (std::filesystem::path(options.out) / fmt::format("fold-{}", k)).string();
+      if (leads && !options.json)
+        print(fmt::format("{}fold {} of {}\n", k > 1 ? "\n" : "", k, folds));
+      tests.push_back(train_by(of_fold, of_run, ranks, &train::Run::start).test.metrics);
+    }
+    if (leads) print_folds(tests, options.json);
   });
 }
 

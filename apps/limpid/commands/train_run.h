@@ -1,6 +1,7 @@
 // A training run of the tool: data, model, folder, log, checkpoints and output.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "limpid/train/config/config.h"
@@ -22,6 +23,10 @@ std::string network_text(const train::TrainConfig& config);
 // Starts a training run. Throws UsageError for an invalid configuration, Error on failure,
 // Interrupted if a signal ends it.
 void train_from_start(const train::TrainConfig& config, const RunOptions& options);
+
+// A cross-validation: a run for each fold, in the folders fold-1, fold-2, ... of options.out, and a
+// table of the test metrics. Throws what train_from_start throws.
+void train_folds(const train::TrainConfig& config, const RunOptions& options, std::int64_t folds);
 
 // Resumes the run of a folder from its configuration, checkpoint and log. `longer` may have other
 // epochs, steps and patience.

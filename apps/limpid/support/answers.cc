@@ -143,10 +143,12 @@ std::vector<NextToken> next_tokens(const Tokenizer& tokenizer, const Tensor& log
                                                to_string(logits.type())));
   const std::int64_t width = logits.shape().back();
   const Tensor rows = logits.reshape({logits.elements() / width, width});
-  const Tensor last = rows.rows(rows.shape()[0] - 1, 1);
+  // Logits beyond the vocabulary are padding and belong to no token.
+  const std::int64_t tokens = std::min(width, tokenizer.size());
+  const Tensor last = rows.rows(rows.shape()[0] - 1, 1).reshape({width}).rows(0, tokens);
   const Tensor probabilities = probabilities_of(Task::kNextToken, last);
   std::vector<NextToken> all;
-  for (std::int64_t i = 0; i < std::min(width, tokenizer.size()); ++i) {
+  for (std::int64_t i = 0; i < tokens; ++i) {
     const auto at = static_cast<std::size_t>(i);
     all.push_back({static_cast<std::int32_t>(i), last.values<float>()[at],
                    probabilities.values<float>()[at]});

@@ -62,6 +62,20 @@ Table class_table(const Dataset& data, const train::TestResult& result) {
   return table;
 }
 
+Table target_table(const Dataset& data, const train::TestResult& result) {
+  Table table{{{"target", Align::kLeft},
+               {"rmse", Align::kRight},
+               {"mae", Align::kRight},
+               {"r2", Align::kRight}},
+              {}};
+  for (std::size_t t = 0; t < result.per_target.size(); ++t) {
+    const train::TargetScores& s = result.per_target[t];
+    table.rows.push_back(
+        {class_name(data, t), short_number(s.rmse), short_number(s.mae), short_number(s.r2)});
+  }
+  return table;
+}
+
 Table confusion_table(const Dataset& data, const train::TestResult& result) {
   Table table{{{"label \\ prediction", Align::kLeft}}, {}};
   for (std::size_t c = 0; c < result.confusion.size(); ++c)
@@ -110,6 +124,7 @@ std::string scores_text(const Dataset& data, const train::TestResult& result) {
   if (result.per_class.size() > kMostRows)
     text += fmt::format("\nthe {} of {} with the lowest F1:\n", kMostRows,
                         grouped(static_cast<std::int64_t>(result.per_class.size())) + " classes");
+  if (!result.per_target.empty()) text += "\n" + to_text(target_table(data, result));
   if (!result.per_class.empty()) text += "\n" + to_text(class_table(data, result));
   if (!result.confusion.empty() && result.confusion.size() <= kMostClasses)
     text += "\n" + to_text(confusion_table(data, result));
@@ -123,6 +138,12 @@ Json scores_json(const train::TestResult& result) {
     json["per_class"] = Json::array();
     for (const train::ClassScores& s : result.per_class)
       json["per_class"].push_back({{"precision", s.precision}, {"recall", s.recall}, {"f1", s.f1}});
+  }
+  if (!result.per_target.empty()) {
+    json["per_target"] = Json::array();
+    for (const train::TargetScores& s : result.per_target)
+      json["per_target"].push_back(
+          {{"rmse", json_of(s.rmse)}, {"mae", json_of(s.mae)}, {"r2", json_of(s.r2)}});
   }
   if (!result.confusion.empty()) json["confusion"] = result.confusion;
   return json;

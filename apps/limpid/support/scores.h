@@ -24,7 +24,7 @@ std::string score_text(const std::string& metric, double value);
 // fits a terminal. `data` gives the class names.
 std::string scores_text(const Dataset& data, const train::TestResult& result);
 
-// The same as a JSON object: the metrics by name, "per_class" and "confusion".
+// The same as a JSON object: the metrics by name, "per_class", "per_target" and "confusion".
 Json scores_json(const train::TestResult& result);
 
 }  // namespace limpid::tool

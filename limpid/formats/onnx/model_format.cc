@@ -17,6 +17,7 @@ void save(const std::filesystem::path& path, const limpid::Model& model,
     options.batch = "N";
     return save_onnx(path, model.function, model.params, options);
   }
+  if (*batch == 0) return save_onnx(path, model.function, model.params, options);
   std::vector<std::optional<std::int64_t>> axes;
   for (const Input& input : model.function.inputs())
     axes.push_back(model.params.find(input.name) ? std::nullopt : std::optional<std::int64_t>(0));

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/in_quotes.h"
 #include "limpid/optim/optimizer.h"
 #include "limpid/train/config/config.h"
 #include "limpid/train/config/detail/complete.h"
@@ -34,8 +36,53 @@ void check_loss_options(const TrainConfig& c) {
   const Loss::Kind kind = from_name<Loss::Kind>(*c.loss);
   if (c.label_smoothing && kind != Loss::Kind::kCrossEntropy)
     refuse("loss.label_smoothing", fmt::format("the loss {} has no such option", *c.loss));
+  if (c.class_weights && kind != Loss::Kind::kCrossEntropy)
+    refuse("loss.class_weights", fmt::format("the loss {} has no such option", *c.loss));
   if (c.delta && kind != Loss::Kind::kHuber)
     refuse("loss.delta", fmt::format("the loss {} has no such option", *c.loss));
+}
+
+// The numbers of loss.class_weights.
+std::vector<double> class_weights_of(const std::string& text) {
+  constexpr double kMost = 1e6;
+  std::vector<double> weights;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    double weight = 0;
+    const char* const last = text.data() + end;
+    const auto [behind, error] = std::from_chars(text.data() + begin, last, weight);
+    if (error != std::errc{} || behind != last || !(weight >= 0 && weight <= kMost))
+      refuse("loss.class_weights",
+             fmt::format("expected balanced, or numbers of 0 to {} such as 1,2.5, got {}", kMost,
+                         in_quotes(text)));
+    weights.push_back(weight);
+    begin = end + 1;
+  }
+  return weights;
+}
+
+// Numbers for "balanced", as scikit-learn has them: their mean over the examples is 1.
+void fill_class_weights(TrainConfig& c, const Dataset& train) {
+  if (!c.class_weights) return;
+  if (train.task != Task::kClassification)
+    refuse("loss.class_weights", fmt::format("expected classes, the data is for {}", *c.task));
+  const auto classes = static_cast<std::size_t>(train.classes);
+  if (*c.class_weights == "balanced") {
+    std::vector<std::int64_t> counts(classes);
+    for (const std::int32_t label : train.targets.values<std::int32_t>())
+      ++counts[static_cast<std::size_t>(label)];
+    std::vector<std::string> weights;
+    for (const std::int64_t count : counts)
+      weights.push_back(fmt::format("{}", count == 0 ? 0
+                                                     : static_cast<double>(train.size()) /
+                                                           static_cast<double>(classes) /
+                                                           static_cast<double>(count)));
+    c.class_weights = fmt::format("{}", fmt::join(weights, ","));
+  }
+  const std::size_t given = class_weights_of(*c.class_weights).size();
+  if (given != classes)
+    refuse("loss.class_weights",
+           fmt::format("expected a weight for each of {} classes, got {}", classes, given));
 }
 
 void fill_loss(TrainConfig& c, Task task) {
@@ -154,8 +201,13 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   const Recipe& recipe = family.recipe(family, data);
   detail::fill_model(c, data, recipe);
   fill_loss(c, task);
+  fill_class_weights(c, data.train);
   fill_optimizer(c, recipe);
+  const bool of_usual_length = !c.epochs && !c.steps;
   fill_length(c, data, recipe);
+  if (data.train.table && data.validation.size() > 0 && of_usual_length)
+    fill(c.patience, detail::kPatienceOfTables);
+  fill(c.patience, std::int64_t{0});
   const std::int64_t steps = steps_of(c, data);
   fill(c.schedule, recipe.schedule);
   fill(c.warmup, std::min(recipe.warmup, steps / 10));
@@ -174,12 +226,13 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   if (*c.patience > 0 && data.validation.size() == 0)
     refuse("early_stopping.patience",
            "the data has no validation set; expected 0, or data with one (split=90/10)");
-  if (*c.norm == "batch") check_batch_norm(c, data.train.size());
+  if (c.norm == "batch") check_batch_norm(c, data.train.size());
   return c;
 }
 
 Loss loss_of(const TrainConfig& c) {
-  return {from_name<Loss::Kind>(*c.loss), c.label_smoothing.value_or(0), c.delta.value_or(1)};
+  return {from_name<Loss::Kind>(*c.loss), c.label_smoothing.value_or(0), c.delta.value_or(1),
+          c.class_weights ? class_weights_of(*c.class_weights) : std::vector<double>()};
 }
 
 TrainOptions options_of(const TrainConfig& c, const Split& data) {

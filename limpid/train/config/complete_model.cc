@@ -19,7 +19,8 @@ constexpr std::string_view kHiddenInstead =
 }  // namespace
 
 std::span<const ModelFamily* const> model_families() {
-  static const ModelFamily* const families[] = {&mlp_family(), &char_lm_family(), &gpt_family()};
+  static const ModelFamily* const families[] = {&mlp_family(), &char_lm_family(), &gpt_family(),
+                                                &custom_family()};
   return families;
 }
 

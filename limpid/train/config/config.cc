@@ -273,6 +273,7 @@ void drop_keys_of_others(TrainConfig& config, const TrainConfig& over) {
   if (is_another(config.task, over.task)) config.loss.reset();
   if (is_another(config.task, over.task) || is_another(config.loss, over.loss)) {
     config.label_smoothing.reset();
+    config.class_weights.reset();
     config.delta.reset();
   }
   if (is_another(config.optimizer, over.optimizer)) {

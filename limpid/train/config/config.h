@@ -38,7 +38,7 @@ struct TrainConfig {
   Choice<std::string> activation, norm, feed_forward, positions, init;
   Choice<double> rotary_base, dropout;
   Choice<bool> bias, tied;
-  Choice<std::string> loss;
+  Choice<std::string> loss, class_weights;
   Choice<double> label_smoothing, delta;
   Choice<std::string> optimizer;
   Choice<double> rate;

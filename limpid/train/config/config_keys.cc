@@ -26,8 +26,9 @@ std::vector<std::string> preset_names() { return {"gpt2", "llama"}; }
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> names;
   for (const std::string& task : all_names<Task>())
-    for (const std::string& name : metric_names(from_name<Task>(task), 1000))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    for (const std::int64_t outputs : {2, 1000})  // some are of few, some of many
+      for (const std::string& name : metric_names(from_name<Task>(task), outputs))
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   return names;
 }
 
@@ -358,6 +359,14 @@ std::vector<ConfigKey> loss_and_optimizer_keys() {
        .otherwise = number_text(Loss{}.label_smoothing),
        .low = 0,
        .high = 1},
+      {.path = "loss.class_weights",
+       .flag = "--class-weights",
+       .member = &C::class_weights,
+       .help =
+           "Weight of the loss of each class' examples: balanced (examples / classes / examples "
+           "of the class), or numbers such as 1,2.5; the mean divides by the examples "
+           "(cross_entropy of a classification)",
+       .otherwise = "all 1"},
       {.path = "loss.delta",
        .flag = "--huber-delta",
        .member = &C::delta,
@@ -509,7 +518,10 @@ std::vector<ConfigKey> observation_keys() {
        .member = &C::patience,
        .help = "Early stopping: end after N epochs without a better --metric on the validation set "
                "and keep the best epoch's model; 0: train all epochs and keep the last",
-       .usual = std::int64_t{0},
+       .otherwise =
+           fmt::format("0; of a table with a validation set, without --epochs and --steps: "
+                       "{}",
+                       detail::kPatienceOfTables),
        .low = 0,
        .high = 1e9},
       {.path = "early_stopping.metric",

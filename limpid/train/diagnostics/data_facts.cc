@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -259,6 +260,180 @@ void find_target_leakage(const Dataset& train, DataFacts& facts) {
     facts.target_leakage.push_back(facts_of(sums[columns[i]], train.feature_names, columns[i]));
 }
 
+// ---- columns that almost tell it
+
+// Columns are compared with each other; of so many, as of a picture's pixels, none is special.
+constexpr std::size_t kMostCompared = 256;
+// Of larger sets, rows at even distances are read.
+constexpr std::int64_t kRowsRead = 4000;
+constexpr std::size_t kRanges = 32;
+constexpr std::size_t kRowsOfARange = 20;
+
+// Rows [from, to) of `order` are a range of a column: about equally many rows each, equal values in
+// one. Calls visit(from, to).
+template <class Visit>
+void ranges_of(const std::vector<float>& values, std::vector<std::size_t>& order,
+               const Visit& visit) {
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  const std::size_t n = order.size(), ranges = std::min(kRanges, n / kRowsOfARange);
+  std::size_t from = 0;
+  for (std::size_t k = 1; k <= ranges; ++k) {
+    std::size_t to = k * n / ranges;
+    if (to <= from) continue;
+    while (to < n && values[order[to]] == values[order[to - 1]]) ++to;
+    visit(from, to);
+    from = to;
+  }
+}
+
+// The columns of a table as they are read: each a vector of numbers.
+std::vector<std::vector<float>> columns_read(const Tensor& table, std::int64_t count) {
+  RowReader<float> rows(table);
+  std::vector<std::vector<float>> columns(rows.width());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::span<const float> row = rows[i * rows.size() / count];
+    for (std::size_t c = 0; c < row.size(); ++c) columns[c].push_back(row[c]);
+  }
+  return columns;
+}
+
+// What the ranges of each column explain of the target: of classes, the share of the errors that
+// always guessing the most frequent makes; of numbers, the share of the variance.
+std::vector<double> shares_told(const Dataset& train,
+                                const std::vector<std::vector<float>>& columns) {
+  const std::size_t n = columns[0].size();
+  std::vector<std::size_t> order(n), classes;
+  std::vector<double> numbers;
+  if (train.task == Task::kClassification) {
+    const auto labels = train.targets.values<std::int32_t>();
+    for (std::size_t i = 0; i < n; ++i)
+      classes.push_back(static_cast<std::size_t>(labels[i * labels.size() / n]));
+  } else {
+    const auto targets = columns_read(train.targets, static_cast<std::int64_t>(n));
+    numbers.assign(targets[0].begin(), targets[0].end());
+  }
+  std::vector<std::size_t> counts(static_cast<std::size_t>(train.classes));
+  // What is left in rows [from, to): those of other classes than the most frequent one, or the sum
+  // of squared distances from the mean.
+  const auto left = [&](std::size_t from, std::size_t to) {
+    if (!classes.empty()) {
+      std::fill(counts.begin(), counts.end(), 0);
+      for (std::size_t i = from; i < to; ++i) ++counts[classes[order[i]]];
+      return static_cast<double>(to - from - *std::max_element(counts.begin(), counts.end()));
+    }
+    Sums sums;
+    for (std::size_t i = from; i < to; ++i) sums.add(numbers[order[i]]);
+    return sums.std() * sums.std() * static_cast<double>(to - from);
+  };
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const double all = left(0, n);
+  std::vector<double> shares;
+  for (const std::vector<float>& column : columns) {
+    double rest = 0;
+    const bool finite =
+        std::all_of(column.begin(), column.end(), [](float v) { return std::isfinite(v); });
+    if (finite)
+      ranges_of(column, order, [&](std::size_t from, std::size_t to) { rest += left(from, to); });
+    shares.push_back(finite && all > 0 ? 1 - rest / all : 0);
+  }
+  return shares;
+}
+
+void find_telling_column(const Dataset& train, DataFacts& facts) {
+  const bool one_target = train.task == Task::kClassification ||
+                          (train.task == Task::kRegression && train.outputs() == 1);
+  const std::size_t width = RowReader<float>(train.inputs).width();
+  const std::int64_t count = std::min(train.size(), kRowsRead);
+  if (!one_target || width < 2 || width > kMostCompared ||
+      count < static_cast<std::int64_t>(2 * kRowsOfARange) || !facts.target_leakage.empty())
+    return;
+  const std::vector<double> shares = shares_told(train, columns_read(train.inputs, count));
+  const auto best = std::max_element(shares.begin(), shares.end());
+  double next = 0;
+  for (auto it = shares.begin(); it != shares.end(); ++it)
+    if (it != best) next = std::max(next, *it);
+  // The others leave five times as much: a good measurement is rarely so far from the second best.
+  constexpr double kLeast = 0.9, kTimes = 5;
+  if (!(*best >= kLeast) || !(kTimes * (1 - *best) <= 1 - next)) return;
+  const auto column = static_cast<std::size_t>(best - shares.begin());
+  facts.telling.push_back(
+      {facts_of(sums_of(train.inputs)[column], train.feature_names, column), *best, next});
+}
+
+// ---- values far from all others
+
+// The gap to the others is so many times their range.
+constexpr double kGap = 5;
+
+// The extremes of a column, and of the values but these.
+struct Extremes {
+  Sums all, above_min, below_max;
+  std::int64_t at_min = 0, at_max = 0;
+};
+
+void find_far_values(const Tensor& table, const std::vector<std::string>& names, bool target,
+                     DataFacts& facts) {
+  const std::vector<Sums> sums = sums_of(table);
+  std::vector<Extremes> columns(sums.size());
+  RowReader<float> rows(table);
+  for (std::int64_t r = 0; r < rows.size(); ++r) {
+    const std::span<const float> row = rows[r];
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (!std::isfinite(row[c])) continue;
+      const auto v = static_cast<double>(row[c]);
+      if (v == sums[c].min)
+        ++columns[c].at_min;
+      else
+        columns[c].above_min.add(v);
+      if (v == sums[c].max)
+        ++columns[c].at_max;
+      else
+        columns[c].below_max.add(v);
+    }
+  }
+  for (std::size_t c = 0; c < columns.size() && facts.far_values.size() < kListedFeatures; ++c) {
+    const auto add = [&](double value, std::int64_t count, const Sums& others) {
+      // Two values alone, as of a one-hot column, are a gap without a range.
+      if (others.count < count || !(others.max > others.min) ||
+          std::min(std::fabs(value - others.min), std::fabs(value - others.max)) <
+              kGap * (others.max - others.min))
+        return;
+      facts.far_values.push_back({names.empty() ? "" : names[c], static_cast<std::int64_t>(c),
+                                  target, value, count, others.min, others.max});
+    };
+    add(sums[c].min, columns[c].at_min, columns[c].above_min);
+    add(sums[c].max, columns[c].at_max, columns[c].below_max);
+  }
+}
+
+// ---- sets that differ
+
+// The mean of fewer rows says little.
+constexpr std::int64_t kFewestOfASet = 20;
+// The distance of the means, in standard deviations of the training set's column.
+constexpr double kFarApart = 5;
+
+void find_shift(const Part& part, const Dataset& train, const std::vector<Sums>& of_train,
+                DataFacts& facts) {
+  if (part.data->size() < kFewestOfASet || train.size() < kFewestOfASet) return;
+  const std::vector<Sums> here = sums_of(part.data->inputs);
+  double furthest = kFarApart;
+  std::optional<std::size_t> found;
+  for (std::size_t c = 0; c < std::min(here.size(), of_train.size()); ++c) {
+    if (here[c].count == 0 || !(of_train[c].std() > 0)) continue;
+    const double distance = std::fabs(here[c].mean() - of_train[c].mean()) / of_train[c].std();
+    if (!(distance > furthest)) continue;
+    furthest = distance;
+    found = c;
+  }
+  if (found)
+    facts.shifts.push_back({std::string(part.name),
+                            facts_of(here[*found], train.feature_names, *found),
+                            facts_of(of_train[*found], train.feature_names, *found)});
+}
+
 void count_classes(const Dataset& train, DataFacts& facts) {
   if (train.task != Task::kClassification) return;
   facts.class_counts.assign(static_cast<std::size_t>(train.classes), 0);
@@ -273,13 +448,22 @@ DataFacts data_facts(const Split& data) {
   DataFacts facts;
   const std::vector<Part> parts = parts_of(data);
   facts.rows = data.train.size();
+  std::vector<Sums> of_train;
   for (const Part& part : parts) {
     if (part.data == &data.train) {
       describe_columns(data.train, facts);
       describe_targets(data.train, facts);
       find_target_leakage(data.train, facts);
+      find_telling_column(data.train, facts);
+      // What has no name may be a pixel: mostly 0, and seldom anything else.
+      if (!data.train.feature_names.empty())
+        find_far_values(data.train.inputs, data.train.feature_names, false, facts);
+      if (data.train.task == Task::kRegression)
+        find_far_values(data.train.targets, data.train.target_names, true, facts);
+      of_train = sums_of(data.train.inputs);
       count_classes(data.train, facts);
     }
+    if (part.data != &data.train) find_shift(part, data.train, of_train, facts);
     find_non_finite(part, facts);
   }
   find_duplicates(parts, facts);

@@ -93,13 +93,18 @@ std::string text_of(const std::vector<Remedy>& remedies) {
 
 // Drops remedies that make no sense or were tried already, and those that change a key in `moved`.
 // Adds the keys of the others to `moved`.
-void keep_useful(std::vector<Remedy>& remedies, const RunLog& log, std::span<const Json> earlier,
+void keep_useful(Finding& finding, const RunLog& log, std::span<const EarlierRun> earlier,
                  std::set<std::string>& moved) {
+  std::vector<Remedy>& remedies = finding.remedies;
+  const auto in_vain = [&](const EarlierRun& run, const Remedy& remedy) {
+    return has(run.config, remedy) &&
+           std::find(run.rules.begin(), run.rules.end(), finding.rule) != run.rules.end();
+  };
   const auto in_force = [&](const Setting& setting) { return has(log.config(), setting); };
   std::erase_if(remedies, [&](Remedy& remedy) {
-    const bool tried =
-        has(log.config(), remedy) ||
-        std::any_of(earlier.begin(), earlier.end(), [&](const Json& c) { return has(c, remedy); });
+    const bool tried = has(log.config(), remedy) ||
+                       std::any_of(earlier.begin(), earlier.end(),
+                                   [&](const EarlierRun& run) { return in_vain(run, remedy); });
     std::erase_if(remedy.settings, in_force);
     return tried || std::any_of(remedy.settings.begin(), remedy.settings.end(),
                                 [&](const Setting& s) { return moved.count(s.key) > 0; });
@@ -163,7 +168,7 @@ bool Thresholds::change(const Rule& rule) const {
 }
 
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
-                              std::span<const Json> earlier) {
+                              std::span<const EarlierRun> earlier) {
   const DefaultFloatMode mode;
   std::vector<Found> all;
   for (const Rule& rule : rules()) {
@@ -183,7 +188,7 @@ std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds,
   std::vector<Finding> findings;
   std::set<std::string> moved;
   for (Found* root : roots) {
-    keep_useful(root->finding.remedies, log, earlier, moved);
+    keep_useful(root->finding, log, earlier, moved);
     root->finding.fix = text_of(root->finding.remedies);
     findings.push_back(root->finding);
     for (Found& found : all) {

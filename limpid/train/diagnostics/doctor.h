@@ -64,13 +64,20 @@ struct Rule {
 // All rules, in causal order: a finding never follows from one of a later rule.
 std::span<const Rule> rules();
 
+// A run on the same data: what it was configured as, and the rules that found something in it.
+struct EarlierRun {
+  Json config;
+  std::vector<std::string> rules;
+};
+
 // The findings in a log, complete or not. A finding that another one explains comes after it,
 // without remedies. The others are sorted by severity, then by cause; each is at least as severe as
-// the findings that it explains. Leaves out remedies that this run or one of the `earlier` runs on
-// the same data already uses, and those that change a setting which an earlier finding changes.
+// the findings that it explains. Leaves out remedies that this run already uses, those that one of
+// the `earlier` runs used in vain, as the same rule found something there, and those that change a
+// setting which an earlier finding changes.
 // Each rule reports at most once, for the worst layer.
 std::vector<Finding> diagnose(const RunLog& log, const Thresholds& thresholds = {},
-                              std::span<const Json> earlier = {});
+                              std::span<const EarlierRun> earlier = {});
 
 // The findings in the log that no longer hold: those whose rules are not in `found`. Leaves out
 // rules whose thresholds differ from those of training.

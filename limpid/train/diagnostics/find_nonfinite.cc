@@ -137,7 +137,7 @@ std::optional<NonFiniteOrigin> find_nonfinite(const Function& function,
 
 std::string to_text(const NonFiniteOrigin& origin) {
   const std::string place =
-      fmt::format("{} at [{}] ({} of {} elements of {} {} not finite)", origin.number,
+      fmt::format("{} at [{}] ({} of {} elements of {} {} not finite)", unsigned_nan(origin.number),
                   fmt::join(origin.index, ", "), origin.count, origin.type.shape.elements(),
                   to_string(origin.type), origin.count == 1 ? "is" : "are");
   if (origin.ops.empty())

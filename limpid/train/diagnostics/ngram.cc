@@ -17,7 +17,7 @@ int bits_of(std::int64_t vocabulary) {
 }
 
 // Counting more would take as much memory as a text has n-grams, some 200 bytes for each.
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 22;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
 // Calls use(run) for each token from the one at `first` to the one before `all`, in order; the run
 // ends with that token and has `length` tokens, or fewer at the beginning of the text.

@@ -56,7 +56,7 @@ class NGram {
 
 // The baseline on a text: "ngram_perplexity" and "ngram_bits_per_token" on the targets of the test
 // set, for an NGram of the training set of order order_for(vocabulary), of which it counts the
-// first 2^22 tokens. Throws kInvalidArgument unless both sets are windows of a text.
+// first 2^20 tokens. Throws kInvalidArgument unless both sets are windows of a text.
 Numbers ngram_metrics(const Split& text);
 
 }  // namespace limpid::train

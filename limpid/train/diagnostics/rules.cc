@@ -220,8 +220,15 @@ double loss_of_chance(const RunLog& log) {
 }
 
 double loss_of_constant(const RunLog& log) {
-  if (log.run.task == "regression" && text_at(log, "loss.name") == "mse" && standardizes(log))
-    return 1;
+  if (log.run.task == "regression" && text_at(log, "loss.name") == "mse") {
+    if (standardizes(log)) return 1;
+    if (!log.data || log.data->targets.empty() ||
+        log.data->targets.size() != static_cast<std::size_t>(log.run.data.outputs))
+      return std::nan("");
+    double squares = 0;
+    for (const FeatureFacts& target : log.data->targets) squares += target.std * target.std;
+    return squares > 0 ? squares / static_cast<double>(log.data->targets.size()) : std::nan("");
+  }
   if (log.run.task != "classification" || !log.data || log.data->rows <= 0) return std::nan("");
   double entropy = 0;
   for (const std::int64_t count : log.data->class_counts) {

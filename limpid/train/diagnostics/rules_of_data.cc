@@ -84,8 +84,24 @@ std::optional<Finding> one_answer(const RunLog& log, const Thresholds&) {
       {words("add rows with other targets"), words("check that the right column is the target")});
 }
 
+// A column that almost tells the target.
+std::optional<Finding> telling_column(const RunLog& log) {
+  if (log.data->telling.empty()) return {};
+  const TellingColumn& found = log.data->telling.front();
+  const std::string_view of =
+      log.run.task == "regression" ? "the target's variance" : "the errors of guessing";
+  return finding(
+      Severity::kWarning, "",
+      fmt::format("{} alone explains {:.0f} % of {}, the next best column {:.0f} %",
+                  column_name(found.column), 100 * found.share, of, 100 * found.next),
+      "perhaps target leakage: the column was derived from the target, or is known only after it; "
+      "then the scores say nothing about rows whose target is unknown",
+      {without(log, found.column)});
+}
+
 std::optional<Finding> target_leakage(const RunLog& log, const Thresholds&) {
-  if (!log.data || log.data->target_leakage.empty()) return {};
+  if (!log.data) return {};
+  if (log.data->target_leakage.empty()) return telling_column(log);
   const FeatureFacts& first = log.data->target_leakage.front();
   return finding(Severity::kError, "",
                  fmt::format("{} alone determines the target of each of the {} rows",
@@ -93,6 +109,49 @@ std::optional<Finding> target_leakage(const RunLog& log, const Thresholds&) {
                  "target leakage: the column is the target in another form, or was derived from "
                  "it; the scores say nothing about rows whose target is unknown",
                  {without(log, first)});
+}
+
+// "-9999", as a user would write it.
+std::string plain(double value) { return fmt::format("{:.12g}", value); }
+
+std::optional<Finding> far_value(const RunLog& log, const Thresholds&) {
+  if (!log.data || log.data->far_values.empty()) return {};
+  const auto& all = log.data->far_values;
+  const auto of_target =
+      std::find_if(all.begin(), all.end(), [](const FarValue& f) { return f.target; });
+  const FarValue& far = of_target == all.end() ? all.front() : *of_target;
+  const std::string column =
+      column_name({far.name, far.column, far.value, far.value, far.value, 0});
+  std::vector<Remedy> remedies;
+  if (text_at(log, "data").starts_with("csv:"))
+    remedies.push_back(set_data(log, "missing-values", plain(far.value)));
+  remedies.push_back(words(fmt::format("correct or remove the value {}", plain(far.value))));
+  return finding(
+      Severity::kWarning, "",
+      fmt::format("{}{} is {} in {} of the {} training rows, and between {:.4g} and {:.4g} in all "
+                  "others",
+                  far.target ? "the target " : "", column, plain(far.value), far.rows,
+                  log.data->rows, far.low, far.high),
+      "a marker of a missing value, or a mistake: the mean, the scale and the loss follow it, and "
+      "the other rows hardly count",
+      std::move(remedies));
+}
+
+std::optional<Finding> sets_differ(const RunLog& log, const Thresholds&) {
+  if (!log.data || log.data->shifts.empty()) return {};
+  const Shift& shift = log.data->shifts.back();
+  return finding(
+      Severity::kError, "",
+      fmt::format(
+          "{} has mean {:.4g} in the {} set, and mean {:.4g} with standard deviation {:.3g} "
+          "in the training set",
+          column_name(shift.here), shift.here.mean, set_name(shift.part), shift.train.mean,
+          shift.train.std),
+      "the sets are of different data, or in other units: the scores are those of inputs that were "
+      "never seen",
+      {words(fmt::format("bring the {} set into the units of the training set",
+                         set_name(shift.part))),
+       words("split one file")});
 }
 
 std::optional<Finding> targets_not_normalized(const RunLog& log, const Thresholds& t) {
@@ -267,6 +326,20 @@ constexpr Rule kDataRules[] = {
      {},
      one_answer,
      Cause::kInitialisation},
+    {"far_value",
+     Cause::kData,
+     "a value of a column that is far from all its others",
+     "--data SPEC,missing-values=VALUE",
+     {},
+     far_value,
+     Cause::kInitialisation},
+    {"sets_differ",
+     Cause::kData,
+     "inputs of the validation or test set that are far from those of the training set",
+     "bring the sets into the same units",
+     {},
+     sets_differ,
+     Cause::kInitialisation},
     {"inputs_not_normalized", Cause::kData,
      "inputs of the first layer that are very large or very small",
      "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized, Cause::kInitialisation},
@@ -281,7 +354,7 @@ constexpr Rule kDataRules[] = {
      Cause::kInitialisation},
     {"target_leakage",
      Cause::kData,
-     "a column that alone determines the target",
+     "a column that alone determines the target, or almost, where no other does",
      "--data SPEC,ignore=COLUMN",
      {},
      target_leakage},

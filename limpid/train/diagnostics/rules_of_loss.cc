@@ -142,12 +142,18 @@ std::optional<Finding> loss_not_finite(const RunLog& log, const Thresholds&) {
           : fmt::format("step {} made a parameter that is not finite, at a loss of {:.4g}",
                         bad->step, bad->loss);
   if (bad != log.steps.begin()) symptom += fmt::format(", after {:.4g}", (bad - 1)->loss);
+  constexpr double kEps = 1e-8;
+  if (static_cast<float>(number_at(log, "optimizer.eps", kEps)) == 0)
+    return finding(Severity::kError, "", symptom,
+                   "the optimiser divides by a mean of gradients plus an eps of 0: 0 / 0 where a "
+                   "weight has had no gradient",
+                   {set("optimizer.eps", kEps)});
   return finding(
       Severity::kError, "", symptom,
       fmt::format(
           "the steps are too large: the learning rate is {:.3g} and the gradient norm was {:.3g}",
           bad->learning_rate, (bad == log.steps.begin() ? bad : bad - 1)->gradient_norm),
-      joined({lower_rate(log)}, clip(log)));
+      {lower_rate(log)});
 }
 
 std::optional<Finding> loss_flat(const RunLog& log, const Thresholds& t) {
@@ -210,7 +216,7 @@ std::optional<Finding> loss_exploding(const RunLog& log, const Thresholds& t) {
                  fmt::format("training diverged: the steps are too large where the loss is steep; "
                              "the largest learning rate was {:.3g}",
                              largest_rate(log)),
-                 joined({lower_rate(log)}, clip(log)));
+                 {lower_rate(log)});
 }
 
 std::optional<Finding> loss_spikes(const RunLog& log, const Thresholds& t) {
@@ -319,14 +325,14 @@ constexpr Rule kLossRules[] = {
     {"loss_not_finite",
      Cause::kRate,
      "a loss, a gradient or a parameter that is NaN or infinite, at once or later",
-     "a learning rate with a usual update-to-weight ratio, or --clip-norm 1",
+     "a learning rate with a usual update-to-weight ratio; --eps above 0",
      {},
      loss_not_finite,
      Cause::kRate},
     {"loss_exploding", Cause::kRate,
      "a loss that fell and then rose, rose from the start, or exploded and then stayed flat",
-     "a learning rate with a usual update-to-weight ratio, or --clip-norm 1", kExploding,
-     loss_exploding, Cause::kRate},
+     "a learning rate with a usual update-to-weight ratio", kExploding, loss_exploding,
+     Cause::kRate},
     {"loss_oscillating", Cause::kRate, "a loss that oscillates and no longer falls",
      "a learning rate with a usual update-to-weight ratio, --schedule cosine, a larger --batch",
      kOscillating, loss_oscillating},

@@ -82,6 +82,28 @@ void fields(V& v, Of<Duplicates> auto& e) {
   v("other_row", e.other_row);
 }
 template <class V>
+void fields(V& v, Of<FarValue> auto& e) {
+  v("name", e.name);
+  v("column", e.column);
+  v("target", e.target);
+  v("value", e.value);
+  v("rows", e.rows);
+  v("low", e.low);
+  v("high", e.high);
+}
+template <class V>
+void fields(V& v, Of<Shift> auto& e) {
+  v("part", e.part);
+  v("here", e.here);
+  v("train", e.train);
+}
+template <class V>
+void fields(V& v, Of<TellingColumn> auto& e) {
+  v("column", e.column);
+  v("share", e.share);
+  v("next", e.next);
+}
+template <class V>
 void fields(V& v, Of<DataFacts> auto& e) {
   v("rows", e.rows);
   v("min", e.min);
@@ -96,6 +118,9 @@ void fields(V& v, Of<DataFacts> auto& e) {
   v("first_non_finite", e.first_non_finite);
   v.unless_empty("targets", e.targets);
   v.unless_empty("target_leakage", e.target_leakage);
+  v.unless_empty("telling", e.telling);
+  v.unless_empty("far_values", e.far_values);
+  v.unless_empty("shifts", e.shifts);
 }
 template <class V>
 void fields(V& v, Of<StepEvent> auto& e) {
@@ -193,10 +218,17 @@ void fields(V& v, Of<ClassScores> auto& e) {
   v("f1", e.f1);
 }
 template <class V>
+void fields(V& v, Of<TargetScores> auto& e) {
+  v("rmse", e.rmse);
+  v("mae", e.mae);
+  v("r2", e.r2);
+}
+template <class V>
 void fields(V& v, Of<TestResult> auto& e) {
   v.beside(e.metrics);
   v("confusion", e.confusion);
   v("per_class", e.per_class);
+  v.unless_empty("per_target", e.per_target);
 }
 template <class V>
 void fields(V& v, Of<EndEvent> auto& e) {

@@ -71,6 +71,31 @@ struct Duplicates {
   std::int64_t row = 0, other_row = 0;  // the first pair
 };
 
+// A value of a column, of the training set, that is far from all others: the smallest or the
+// largest, in `rows` rows; the others are between `low` and `high`.
+struct FarValue {
+  std::string name;  // of the column; empty if the data has no names
+  std::int64_t column = 0;
+  bool target = false;  // the column is a target
+  double value = 0;
+  std::int64_t rows = 0;
+  double low = 0, high = 0;
+};
+
+// A column whose mean in another set is far from that in the training set.
+struct Shift {
+  std::string part;  // "validation", "test"
+  FeatureFacts here, train;
+};
+
+// A column that tells the target almost by itself, while no other does: the share of the target
+// that the means, or the most frequent classes, of its ranges of values explain, and that of the
+// next best column.
+struct TellingColumn {
+  FeatureFacts column;
+  double share = 0, next = 0;
+};
+
 // Statistics of the data before the first step.
 struct DataFacts {
   std::int64_t rows = 0;                          // of the training part
@@ -83,6 +108,9 @@ struct DataFacts {
   std::vector<NonFinite> first_non_finite;        // at most kListedNonFinite of them
   std::vector<FeatureFacts> targets = {};         // of a regression; at most kListedFeatures
   std::vector<FeatureFacts> target_leakage = {};  // columns that reveal the target (leakage)
+  std::vector<TellingColumn> telling = {};        // at most one; none if there is such a column
+  std::vector<FarValue> far_values = {};          // at most kListedFeatures
+  std::vector<Shift> shifts = {};                 // the largest of each set
 };
 // If there are more columns, those with the largest root mean square are listed.
 inline constexpr std::size_t kListedFeatures = 64;
@@ -210,11 +238,17 @@ struct ClassScores {
   double precision = 0, recall = 0, f1 = 0;
 };
 
+// Scores of one target of a regression.
+struct TargetScores {
+  double rmse = 0, mae = 0, r2 = 0;
+};
+
 // The metrics of outputs and targets; metrics.h defines them.
 struct TestResult {
   Numbers metrics;
   std::vector<std::vector<std::int64_t>> confusion;  // [label][prediction]; may be empty
   std::vector<ClassScores> per_class;                // may be empty
+  std::vector<TargetScores> per_target = {};         // may be empty
 };
 
 // EndEvent::reason of a run that can be resumed.

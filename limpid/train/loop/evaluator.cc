@@ -169,7 +169,7 @@ TestResult Evaluator::operator()(Pointers pointers) {
   const TestResult scores = reads_text()
                                 ? sums.tokens.result()
                                 : metrics_of(data_.task, outputs, data_.targets_of(0, kept));
-  TestResult result{{}, scores.confusion, scores.per_class};
+  TestResult result{{}, scores.confusion, scores.per_class, scores.per_target};
   result.metrics.set("loss",
                      sums.loss / static_cast<double>(std::max<std::int64_t>(1, sums.losses)));
   result.metrics.merge("", scores.metrics);

@@ -32,7 +32,7 @@ class Evaluator {
   // "loss", and the metrics of the task. The loss is the mean over the examples of their mean loss;
   // for tokens, the mean over all targets that count. The bits do not depend on the pool, the ranks
   // or the batches: the first rank adds up in the order of the examples. The other ranks get only
-  // the metrics, without confusion and per_class. Logits of tokens are kept for one batch at a
+  // the metrics, without what is by class or target. Logits of tokens are kept for one batch at a
   // time.
   TestResult operator()(const Params& params);
   // The same, with the addresses of the parameters in the order of the function's inputs.

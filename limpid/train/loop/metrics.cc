@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "limpid/core/arithmetic.h"
@@ -99,6 +100,117 @@ void add_scores(TestResult& result, const std::vector<Counts>& classes, bool onl
   result.metrics.set("macro_f1", sum.f1 / count);
 }
 
+// ---- ranks
+
+// One example to be ranked: its score, and whether it is of the class.
+struct Ranked {
+  float score = 0;
+  bool of_class = false;
+};
+
+struct Areas {
+  double roc = 0, precision = 0;
+};
+
+// The areas under the two curves; nullopt unless some are of the class and some are not. Equal
+// scores are one threshold.
+std::optional<Areas> areas_of(std::vector<Ranked>& all) {
+  // A score that is NaN is a mistake: the last of the class, the first of the others.
+  for (Ranked& r : all)
+    if (std::isnan(r.score))
+      r.score = r.of_class ? -std::numeric_limits<float>::infinity()
+                           : std::numeric_limits<float>::infinity();
+  std::sort(all.begin(), all.end(),
+            [](const Ranked& a, const Ranked& b) { return a.score > b.score; });
+  const auto positives = static_cast<double>(
+      std::count_if(all.begin(), all.end(), [](const Ranked& r) { return r.of_class; }));
+  const double negatives = static_cast<double>(all.size()) - positives;
+  if (positives == 0 || negatives == 0) return {};
+  double right = 0, wrong = 0, pairs = 0, precision = 0;
+  for (auto from = all.begin(); from != all.end();) {
+    auto to = from;
+    double right_here = 0;
+    for (; to != all.end() && to->score == from->score; ++to) right_here += to->of_class;
+    const double wrong_here = static_cast<double>(to - from) - right_here;
+    // Pairs of a positive and a negative in the right order; equal scores are half right.
+    pairs += wrong_here * (right + right_here / 2);
+    right += right_here;
+    wrong += wrong_here;
+    precision += right_here * (right / (right + wrong));
+    from = to;
+  }
+  return Areas{pairs / positives / negatives, precision / positives};
+}
+
+// Their means over the columns [first, columns) that have them.
+template <class Rank>
+void add_areas(TestResult& result, std::int64_t rows, std::size_t first, std::size_t columns,
+               const Rank& rank) {
+  Areas sum;
+  std::int64_t count = 0;
+  std::vector<Ranked> all(static_cast<std::size_t>(rows));
+  for (std::size_t c = first; c < columns; ++c) {
+    for (std::int64_t i = 0; i < rows; ++i) all[static_cast<std::size_t>(i)] = rank(i, c);
+    const std::optional<Areas> areas = areas_of(all);
+    if (!areas) continue;
+    ++count;
+    sum.roc += areas->roc;
+    sum.precision += areas->precision;
+  }
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, count));
+  result.metrics.set("roc_auc", sum.roc / n);
+  result.metrics.set("average_precision", sum.precision / n);
+}
+
+// softmax(logits), by f32 exp, which has the same bits everywhere; all NaN if a logit is.
+std::vector<float> probabilities_of(Row logits) {
+  std::vector<float> p(logits.begin(), logits.end());
+  if (!prediction_of(logits)) {
+    std::fill(p.begin(), p.end(), std::numeric_limits<float>::quiet_NaN());
+    return p;
+  }
+  const float largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float& v : p) {
+    v = arithmetic::exp(v - largest);
+    sum += static_cast<double>(v);
+  }
+  for (float& v : p) v = static_cast<float>(static_cast<double>(v) / sum);
+  return p;
+}
+
+void add_ranked(TestResult& result, const Tensor& logits, std::span<const std::int32_t> labels) {
+  const std::int64_t rows = logits.shape()[0];
+  const auto classes = static_cast<std::size_t>(logits.shape()[1]);
+  struct Bin {
+    double probabilities = 0;
+    std::int64_t examples = 0, right = 0;
+  };
+  constexpr std::size_t kBins = 15;
+  std::vector<Bin> bins(kBins);
+  std::vector<float> all;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::vector<float> p = probabilities_of(row_of(logits, i));
+    all.insert(all.end(), p.begin(), p.end());
+    const std::optional<std::size_t> answer = prediction_of(p);
+    if (!answer) continue;
+    const auto confidence = static_cast<double>(p[*answer]);
+    Bin& bin = bins[std::min(kBins - 1, static_cast<std::size_t>(confidence * kBins))];
+    bin.probabilities += confidence;
+    ++bin.examples;
+    bin.right += static_cast<std::int64_t>(*answer) == labels[static_cast<std::size_t>(i)];
+  }
+  add_areas(result, rows, classes == 2 ? 1 : 0, classes, [&](std::int64_t i, std::size_t c) {
+    return Ranked{all[static_cast<std::size_t>(i) * classes + c],
+                  labels[static_cast<std::size_t>(i)] == static_cast<std::int32_t>(c)};
+  });
+  double distance = 0;
+  for (const Bin& bin : bins)
+    distance += std::fabs(bin.probabilities - static_cast<double>(bin.right));
+  result.metrics.set("calibration_error",
+                     distance / static_cast<double>(std::max<std::int64_t>(1, rows)));
+}
+
 // 1 - residual / total of one output.
 double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t output) {
   const std::int64_t rows = targets.shape()[0];
@@ -116,6 +228,19 @@ double r2_of(const Tensor& predictions, const Tensor& targets, std::size_t outpu
   if (std::isnan(residual)) return residual;
   if (total == 0) return residual == 0 ? 1 : 0;
   return 1 - residual / total;
+}
+
+TargetScores target_scores(const Tensor& predictions, const Tensor& targets, std::size_t output) {
+  const std::int64_t rows = targets.shape()[0];
+  double squares = 0, absolute = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const double error = static_cast<double>(row_of(predictions, i)[output]) -
+                         static_cast<double>(row_of(targets, i)[output]);
+    squares += error * error;
+    absolute += std::fabs(error);
+  }
+  const auto count = static_cast<double>(rows);
+  return {std::sqrt(squares / count), absolute / count, r2_of(predictions, targets, output)};
 }
 
 }  // namespace
@@ -150,6 +275,7 @@ TestResult classification_metrics(const Tensor& logits, const Tensor& labels) {
   result.metrics.set("accuracy", share(right, rows));
   if (logits.shape()[1] > kTop) result.metrics.set(kTopName, share(near, rows));
   add_scores(result, counts, true);
+  if (logits.shape()[1] <= kMostRanked) add_ranked(result, logits, labels.values<std::int32_t>());
   return result;
 }
 
@@ -178,6 +304,10 @@ TestResult multilabel_metrics(const Tensor& logits, const Tensor& targets) {
   result.metrics.set("accuracy", share(right, logits.elements()));
   result.metrics.set("exact_match", share(exact, rows));
   add_scores(result, counts, false);
+  if (logits.shape()[1] <= kMostRanked)
+    add_areas(result, rows, 0, counts.size(), [&](std::int64_t i, std::size_t c) {
+      return Ranked{row_of(logits, i)[c], row_of(targets, i)[c] > 0.5f};
+    });
   return result;
 }
 
@@ -201,6 +331,9 @@ TestResult regression_metrics(const Tensor& predictions, const Tensor& targets) 
   result.metrics.set("rmse", std::sqrt(squares / elements));
   result.metrics.set("mae", absolute / elements);
   result.metrics.set("r2", r2 / static_cast<double>(std::max<std::size_t>(1, outputs)));
+  if (outputs > 1 && targets.shape()[0] > 0)
+    for (std::size_t o = 0; o < outputs; ++o)
+      result.per_target.push_back(target_scores(predictions, targets, o));
   return result;
 }
 
@@ -261,13 +394,20 @@ TestResult metrics_of(Task task, const Tensor& outputs, const Tensor& targets) {
 }
 
 std::vector<std::string> metric_names(Task task, std::int64_t outputs) {
+  std::vector<std::string> names{"loss", "accuracy"};
+  const auto add = [&](std::initializer_list<const char*> more) {
+    names.insert(names.end(), more.begin(), more.end());
+  };
   switch (task) {
     case Task::kClassification:
-      if (outputs > kTop)
-        return {"loss", "accuracy", kTopName, "macro_precision", "macro_recall", "macro_f1"};
-      return {"loss", "accuracy", "macro_precision", "macro_recall", "macro_f1"};
+      if (outputs > kTop) add({kTopName});
+      add({"macro_precision", "macro_recall", "macro_f1"});
+      if (outputs <= kMostRanked) add({"roc_auc", "average_precision", "calibration_error"});
+      return names;
     case Task::kMultiLabel:
-      return {"loss", "accuracy", "exact_match", "macro_precision", "macro_recall", "macro_f1"};
+      add({"exact_match", "macro_precision", "macro_recall", "macro_f1"});
+      if (outputs <= kMostRanked) add({"roc_auc", "average_precision"});
+      return names;
     case Task::kRegression:
       return {"loss", "rmse", "mae", "r2"};
     case Task::kNextToken:
@@ -278,7 +418,7 @@ std::vector<std::string> metric_names(Task task, std::int64_t outputs) {
 
 bool larger_is_better(std::string_view metric) {
   return metric != "loss" && metric != "rmse" && metric != "mae" && metric != "perplexity" &&
-         metric != "bits_per_token";
+         metric != "bits_per_token" && metric != "calibration_error";
 }
 
 }  // namespace limpid::train

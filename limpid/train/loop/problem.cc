@@ -56,6 +56,17 @@ Loss fitting(const std::optional<Loss>& chosen, Task task, std::string_view wher
   return loss;
 }
 
+// f32 [classes], or nothing.
+Value weights_of(const Loss& loss, const Value& logits) {
+  if (loss.class_weights.empty()) return {};
+  return constant(logits.builder(),
+                  Tensor::generate<float>({static_cast<std::int64_t>(loss.class_weights.size())},
+                                          [&](std::span<float> out) {
+                                            for (std::size_t c = 0; c < out.size(); ++c)
+                                              out[c] = static_cast<float>(loss.class_weights[c]);
+                                          }));
+}
+
 }  // namespace
 
 std::vector<Input> Problem::parameters() const {
@@ -91,9 +102,12 @@ Value losses_of(const Loss& loss, Value output, Value target) {
   switch (loss.kind) {
     case Loss::Kind::kCrossEntropy:
       // All labels of the data are classes.
-      if (loss.label_smoothing == 0) return softmax_cross_entropy(output, target);
-      return cross_entropy(
-          output, target, {.reduction = Reduction::kNone, .label_smoothing = loss.label_smoothing});
+      if (loss.label_smoothing == 0 && loss.class_weights.empty())
+        return softmax_cross_entropy(output, target);
+      return cross_entropy(output, target,
+                           {.reduction = Reduction::kNone,
+                            .label_smoothing = loss.label_smoothing,
+                            .class_weights = weights_of(loss, output)});
     case Loss::Kind::kBinaryCrossEntropy:
       return binary_cross_entropy(output, target, Reduction::kNone);
     case Loss::Kind::kMse:
@@ -117,6 +131,7 @@ Losses losses_in_scale(const Loss& loss) {
 Json to_json(const Loss& loss) {
   Json json{{"name", name(loss.kind)}};
   if (loss.kind == Loss::Kind::kCrossEntropy) json["label_smoothing"] = loss.label_smoothing;
+  if (!loss.class_weights.empty()) json["class_weights"] = loss.class_weights;
   if (loss.kind == Loss::Kind::kHuber) json["delta"] = loss.delta;
   return json;
 }
@@ -131,8 +146,17 @@ std::optional<Loss> loss_config_of(const Model& model) {
       const std::optional<JsonView> found = json.find(key);
       return found ? found->as_number() : otherwise;
     };
-    const Loss loss{from_name<Loss::Kind>(json.at("name").as_string()),
-                    number("label_smoothing", 0), number("delta", 1)};
+    Loss loss{from_name<Loss::Kind>(json.at("name").as_string()), number("label_smoothing", 0),
+              number("delta", 1)};
+    if (const std::optional<JsonView> weights = json.find("class_weights"))
+      for (const JsonView& weight : weights->elements())
+        loss.class_weights.push_back(weight.as_number());
+    const auto& outputs = model.function.outputs();
+    const std::size_t weights = loss.class_weights.size();
+    if (weights > 0 && (outputs.empty() || model.function.type(outputs[0].value).shape !=
+                                               Shape{static_cast<std::int64_t>(weights)}))
+      throw Error(ErrorCode::kFormat,
+                  fmt::format("{} class weights, but not as many logits", weights));
     if (!(loss.label_smoothing >= 0 && loss.label_smoothing <= 1 && loss.delta > 0))
       throw Error(ErrorCode::kFormat, "a number is out of range");
     return loss;

@@ -66,6 +66,8 @@ struct Loss {
   Kind kind = Kind::kCrossEntropy;
   double label_smoothing = 0;  // kCrossEntropy, in [0, 1]
   double delta = 1;            // kHuber: the absolute error at which the loss becomes linear
+  // kCrossEntropy: factors of the losses, by class; empty: all 1.
+  std::vector<double> class_weights = {};
 };
 
 // Its names (core/enum_names.h).

@@ -84,6 +84,7 @@ Checkpoint checkpoint_of(const Safetensors& file) {
 
 Safetensors file_of(const Checkpoint& checkpoint) {
   Safetensors file{{}, {{kFormatKey, kFormat}, {kRunKey, checkpoint.run}}};
+  file.metadata.insert(file.metadata.end(), checkpoint.model.begin(), checkpoint.model.end());
   visit_numbers(checkpoint.state, [&](const char* name, const auto& number) {
     file.tensors.set(name, to_tensor(number));
   });
@@ -115,7 +116,8 @@ Checkpoint parse_checkpoint(std::span<const std::byte> bytes, std::string_view w
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
-  return checkpoint_of(load_safetensors(path), path.string());
+  // Mapped: of a large one, often only a number is read.
+  return checkpoint_of(map_safetensors(path), path.string());
 }
 
 }  // namespace limpid::train

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limpid/formats/model.h"
 #include "limpid/train/loop/trainer.h"
 
 namespace limpid::train {
@@ -18,12 +19,14 @@ struct Checkpoint {
   TrainState state;
   // The identity of the run, to check before resuming: see identity_of().
   std::string run;
+  // Of the model that load_model reads from the file; see model_metadata.
+  Metadata model = {};
 };
 
 // Tensors "params.<name>", "non_trainable.<name>", "optimizer.<name>", "best.<name>", and the
 // numbers of the state as scalars, such as "state.step"; metadata "limpid.checkpoint" ("1") and
-// "limpid.run". Atomic: at any time the path has the old file or the complete new one. Throws what
-// save_safetensors throws.
+// "limpid.run", and those of `model`. Atomic: at any time the path has the old file or the complete
+// new one. Throws what save_safetensors throws.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 // The bytes of such a file, and a checkpoint from them; `where` names the source in errors.

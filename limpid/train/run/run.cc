@@ -16,6 +16,7 @@
 #include "limpid/core/number_text.h"
 #include "limpid/distribute/communicator.h"
 #include "limpid/formats/folder_lock.h"
+#include "limpid/function/interpret.h"
 #include "limpid/train/diagnostics/data_facts.h"
 #include "limpid/train/diagnostics/doctor.h"
 #include "limpid/train/diagnostics/find_nonfinite.h"
@@ -132,9 +133,9 @@ class Samples {
 
 class Run::Impl {
  public:
-  Impl(const TrainConfig& config, Split data, const RunOptions& options)
+  Impl(RunSetup setup, const RunOptions& options)
       : options_(options),
-        setup_(config, std::move(data)),
+        setup_(std::move(setup)),
         trainer_(setup_.problem, setup_.data, trainer_options(), options.pool, options.ranks),
         probe_times_(setup_.config.probe_every, trainer_),
         samples_(setup_, options.pool),
@@ -197,6 +198,7 @@ class Run::Impl {
   void do_left();
   void diagnose(const RunLog& log);
   void end_with(const EndEvent& end);
+  bool is_parameter(const Trainer::Replay& replay, std::string_view value) const;
   EndEvent end_event(std::string_view reason) const;
   void probe();
   void diagnose_after(const EpochEvent& epoch);
@@ -210,11 +212,12 @@ class Run::Impl {
   std::optional<RunFolder> folder_;
   std::optional<FolderLock> lock_;
   std::uint64_t data_hash_ = 0;
+  Metadata metadata_;              // of the checkpoints' model
   std::unique_ptr<LogFile> file_;  // if it cannot be replaced, the old one stays
   LogThinner thinner_;
   std::vector<std::string> extension_;  // the command that made the run longer
-  // Configurations of the runs beside this one, read once: there may be many of them.
-  std::optional<std::vector<Json>> earlier_;
+  // The runs beside this one, read once: there may be many of them.
+  std::optional<std::vector<EarlierRun>> earlier_;
   std::map<std::int64_t, Probe> probes_;  // by rows of the batch
   StepResult last_;                       // the last step
   // What is still to be done for the last step. If a write or a listener ends a call, the next call
@@ -292,6 +295,8 @@ void Run::Impl::begin() {
     diagnose(log_);
   }
   checkpoint();
+  // Until now the folder had the model of the run that it replaces.
+  if (folder_) folder_->remove_model();
   stage_ = Stage::kUnderWay;
 }
 
@@ -489,7 +494,7 @@ void Run::Impl::tell(const Event& event, bool always) {
 
 void Run::Impl::diagnose(const RunLog& log) {
   if (!leads()) return;
-  if (!earlier_) earlier_ = folder_ ? earlier_runs(folder_->path()) : std::vector<Json>();
+  if (!earlier_) earlier_ = folder_ ? earlier_runs(folder_->path()) : std::vector<EarlierRun>();
   for (const Finding& finding : new_findings(train::diagnose(log, {}, *earlier_), log_.findings))
     untold_.push_back({{finding}, finding});
   tell_untold();
@@ -525,6 +530,9 @@ void Run::Impl::checkpoint() {
   last_checkpoint_ = Clock::now();
   if (!folder_) return;
   now.run = identity_of(setup_.config, data_hash_);
+  if (metadata_.empty())
+    metadata_ = model_metadata(setup_.problem.inference, setup_.model_config());
+  now.model = metadata_;
   write_best();
   // After a power failure, too, the log must have all steps of the checkpoint: resuming continues
   // it.
@@ -572,12 +580,13 @@ EndEvent Run::Impl::finish() {
     stage_ = Stage::kEnded;
     return end_event(name(trainer_.ending()));
   }
+  // Before the baseline, which takes time and memory.
+  if (folder_)
+    save_model(folder_->model(), {setup_.problem.inference, params, setup_.model_config()});
   if (setup_.problem.task == Task::kNextToken) test.metrics.merge("", ngram_metrics(data));
   EndEvent end = end_event(name(trainer_.ending()));
   end.validation = std::move(validation);
   end.test = std::move(test);
-  if (folder_)
-    save_model(folder_->model(), {setup_.problem.inference, params, setup_.model_config()});
   end_with(end);
   return end;
 }
@@ -593,6 +602,17 @@ EndEvent Run::Impl::interrupt() {
   return end;
 }
 
+// Whether the value, by its name, is one of the parameters that the step began with.
+bool Run::Impl::is_parameter(const Trainer::Replay& replay, std::string_view value) const {
+  const std::vector<Input> parameters = setup_.problem.parameters();
+  const std::vector<Input>& inputs = replay.function.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (value_name(replay.function, static_cast<ValueId>(i)) == value)
+      return std::any_of(parameters.begin(), parameters.end(),
+                         [&](const Input& p) { return p.name == inputs[i].name; });
+  return false;
+}
+
 // Called again if a write or a listener ended the call before.
 void Run::Impl::fail() {
   const StepEvent& failed = last_.step;
@@ -601,16 +621,29 @@ void Run::Impl::fail() {
     if (log_.steps.empty() || log_.steps.back().step != failed.step) tell(failed, /*always=*/true);
   }
   const Trainer::Replay replay = trainer_.replay();
-  const auto origin = find_nonfinite(replay.function, replay.inputs);
+  // The interpreter would take some minutes for this many, and hours for a large network.
+  constexpr std::int64_t kMostFlops = 100'000'000'000;
+  const bool replayed = flops_of(replay.function) <= kMostFlops;
+  const auto origin = replayed ? find_nonfinite(replay.function, replay.inputs) : std::nullopt;
   if (stage_ != Stage::kEnded) end_with(end_event(name(Ending::kNonFinite)));
   std::string message = fmt::format(
       "train: step {} of epoch {} gave a loss of {} and a gradient norm of {}, expected finite "
       "ones",
       failed.step, failed.epoch, short_number(failed.loss), short_number(failed.gradient_norm));
   if (origin) message += ": " + to_text(*origin);
-  if (folder_)
+  if (!replayed)
     message +=
-        fmt::format("; the state before it is in {}", in_quotes(folder_->checkpoint().string()));
+        "; the step has too many operations to look for the first such number, a smaller "
+        "--batch has fewer";
+  if (folder_) {
+    // Without --check-finite, the step before may have made the number.
+    const bool before = origin && origin->ops.empty() && is_parameter(replay, origin->value);
+    message += fmt::format(
+        "; the state before it{} in {}",
+        before ? " holds this number (--check-finite ends a run before such a state is kept); it is"
+               : " is",
+        in_quotes(folder_->checkpoint().string()));
+  }
   refuse_run(message);
 }
 
@@ -620,7 +653,11 @@ Run::Run(const TrainConfig& config, const RunOptions& options)
     : Run(config, load_data(config), options) {}
 Run::Run(const TrainConfig& config, Split data, const RunOptions& options)
     : impl_(in_default_mode(
-          [&] { return std::make_unique<Impl>(config, std::move(data), options); })) {}
+          [&] { return std::make_unique<Impl>(RunSetup(config, std::move(data)), options); })) {}
+Run::Run(const TrainConfig& config, Split data, const CustomModel& model, const RunOptions& options)
+    : impl_(in_default_mode([&] {
+        return std::make_unique<Impl>(RunSetup(config, std::move(data), model), options);
+      })) {}
 Run::~Run() = default;
 
 void Run::on_event(std::function<void(const Event&)> listener) {

@@ -28,6 +28,7 @@
 #include "limpid/train/config/config.h"
 #include "limpid/train/log/events.h"
 #include "limpid/train/log/run_log.h"
+#include "limpid/train/loop/custom_model.h"
 #include "limpid/train/loop/trainer.h"
 
 namespace limpid::train {
@@ -55,6 +56,10 @@ class Run {
   // The same with data in memory. Features are standardised as for the data set named by
   // `config.data`.
   Run(const TrainConfig& config, Split data, const RunOptions& options = {});
+  // The same with a network of one's own, to which no features are standardised. To resume, give
+  // the same. Also throws what custom_problem throws.
+  Run(const TrainConfig& config, Split data, const CustomModel& model,
+      const RunOptions& options = {});
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

@@ -20,11 +20,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMostText = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMostText = std::uint64_t{1} << 32;  // a log of months
 
 [[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
   throw SystemError(reason.value(),
                     fmt::format("write {}: {}", in_quotes(path.string()), reason.message()));
+}
+
+void remove_file(const fs::path& old) {
+  std::error_code error;
+  fs::remove(old, error);
+  if (error) fail(old, error);
 }
 
 void write_text(const fs::path& path, std::string_view text) {
@@ -118,14 +124,12 @@ void RunFolder::write_config(const TrainConfig& chosen) const {
 }
 
 void RunFolder::begin(const TrainConfig& chosen) const {
-  std::error_code error;
-  for (const fs::path& old : {checkpoint(), model(), log(), report()}) {
-    fs::remove(old, error);
-    if (error) fail(old, error);
-  }
+  for (const fs::path& old : {checkpoint(), log(), report()}) remove_file(old);
   tidy();
   write_config(chosen);
 }
+
+void RunFolder::remove_model() const { remove_file(model()); }
 
 // `limpid report` may be writing into the folder.
 void RunFolder::tidy() const {

@@ -46,9 +46,11 @@ class RunFolder {
 
   // Creates the folder if necessary. Throws kIo.
   void create() const;
-  // Removes the files of an earlier run and writes the configuration. Call it only if there is no
-  // foreign_file(). Throws kIo.
+  // Removes the files of an earlier run, but for its model, and writes the configuration. Call it
+  // only if there is no foreign_file(). Throws kIo.
   void begin(const TrainConfig& config) const;
+  // Removes the model of an earlier run, once the new one has a checkpoint. Throws kIo.
+  void remove_model() const;
   void write_config(const TrainConfig& config) const;
   // Removes the temporary files of killed processes. Those of a living process stay.
   void tidy() const;

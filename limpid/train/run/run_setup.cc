@@ -26,6 +26,25 @@ RunSetup::RunSetup(const TrainConfig& chosen, Split with)
 
 namespace {
 
+TrainConfig with_custom_model(TrainConfig config) {
+  if (config.model.value_or("custom") != "custom")
+    detail::refuse("model.name", fmt::format("expected custom for a network of one's own, got {}",
+                                             *config.model));
+  config.model = "custom";
+  return config;
+}
+
+}  // namespace
+
+RunSetup::RunSetup(const TrainConfig& chosen, Split with, const CustomModel& model)
+    : data(std::move(with)),
+      config(complete(with_custom_model(chosen), data)),
+      network(R"({"model":"custom"})"),
+      problem(custom_problem(model, data.train, loss_of(config))),
+      custom_hash_(hash_of(model)) {}
+
+namespace {
+
 // Data in memory may have any name.
 std::optional<SplitRule> split_rule_of_name(const std::string& name) {
   try {
@@ -49,7 +68,9 @@ std::string RunSetup::model_config() const {
   return json.dump({.replace_invalid = true});
 }
 
-std::uint64_t RunSetup::data_hash(ThreadPool* pool) const { return hash_of_parts(data, pool); }
+std::uint64_t RunSetup::data_hash(ThreadPool* pool) const {
+  return hash_of_parts(data, pool) ^ custom_hash_;
+}
 
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash) {
   return fmt::format("{}\ndata {:016x}\n", to_text(config), data_hash);

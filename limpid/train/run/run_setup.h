@@ -10,6 +10,7 @@
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/load_data.h"
 #include "limpid/train/config/config.h"
+#include "limpid/train/loop/custom_model.h"
 #include "limpid/train/loop/problem.h"
 
 namespace limpid::train {
@@ -23,6 +24,8 @@ struct RunSetup {
   // `data` is the data set of `config.data`, already loaded. Throws what complete(),
   // fit_standardization and the function that makes the problem throw.
   RunSetup(const TrainConfig& config, Split data);
+  // The same with a network of one's own; the configuration has model.name "custom", or none.
+  RunSetup(const TrainConfig& config, Split data, const CustomModel& model);
 
   Split data;
   TrainConfig config;   // complete
@@ -31,8 +34,12 @@ struct RunSetup {
 
   // The config in the model file: hyper-parameters, loss and data.
   std::string model_config() const;
-  // A hash of all examples of all sets. The pool, if given, hashes tensors in parallel.
+  // A hash of all examples of all sets, and of a network of one's own. The pool, if given, hashes
+  // tensors in parallel.
   std::uint64_t data_hash(ThreadPool* pool = nullptr) const;
+
+ private:
+  std::uint64_t custom_hash_ = 0;
 };
 
 // The identity of a run: its configuration and the hash of its data. Runs with the same text give

@@ -34,8 +34,9 @@ class Walk {
     }
   }
 
-  void check() const {
-    if (!certain_) return;
+  // Nothing if only branches have missing operators, which may not be taken, and they do not count.
+  std::string missing(bool in_branches) const {
+    if (!certain_ && !in_branches) return {};
     std::size_t left = kMostNames;
     std::vector<std::string> operators;
     for (const auto& [name, nodes] : missing_) {
@@ -46,8 +47,7 @@ class Walk {
           fmt::join(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
           shown == nodes.size() ? "" : fmt::format(" and {} more", nodes.size() - shown)));
     }
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("operators that Limpid does not have: {}", fmt::join(operators, ", ")));
+    return fmt::format("{}", fmt::join(operators, ", "));
   }
 
  private:
@@ -89,10 +89,17 @@ class Walk {
 
 }  // namespace
 
-void check_operators(const ModelContents& model) {
+std::string missing_operators(const ModelContents& model, bool in_branches) {
   Walk walk(model);
   walk.model();
-  walk.check();
+  return walk.missing(in_branches);
+}
+
+void check_operators(const ModelContents& model, bool in_branches) {
+  const std::string missing = missing_operators(model, in_branches);
+  if (!missing.empty())
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("operators that Limpid does not have: {}", missing));
 }
 
 }  // namespace limpid::onnx::detail

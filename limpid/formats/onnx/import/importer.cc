@@ -136,11 +136,18 @@ void Importer::add_inputs(Scope& scope) {
   std::vector<std::pair<const ValueContents*, Type>> inputs;
   for (const ValueContents* input : data_inputs(graph))
     inputs.emplace_back(input, input_type(*input, options_, missing));
-  if (!missing.empty())
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("expected a size for each dynamic dimension (--dim NAME=N), got none "
-                            "for {}",
-                            fmt::join(missing, ", ")));
+  if (!missing.empty()) {
+    // Sizes help a user little whose branches cannot be read.
+    const std::string operators = missing_operators(model_, true);
+    throw Error(
+        ErrorCode::kNotFound,
+        fmt::format(
+            "expected a size for each dynamic dimension (--dim NAME=N), got none "
+            "for {}{}{}",
+            fmt::join(missing, ", "),
+            operators.empty() ? "" : "; its branches have operators that Limpid does not have: ",
+            operators));
+  }
   for (const auto& [input, type] : inputs) {
     const auto known = options_.known.find(input->name);
     add_input(scope, input->name, type, known == options_.known.end() ? nullptr : &known->second);
@@ -184,7 +191,7 @@ void Importer::node(const NodeContents& contents, Scope& scope) {
     } else {
       const std::int64_t version = version_of(scope.opsets(), contents.domain);
       const NodeOp* op = find_operator(contents.domain, contents.op, version);
-      if (!op) throw Error(ErrorCode::kUnsupported, "Limpid does not have this operator");
+      if (!op) check_operators(model_, true);  // throws: all that are missing, not this one alone
       Node node(*this, scope, contents, version);
       results = op->read(node);
     }

@@ -31,6 +31,9 @@ struct Recipe {
   std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
 
+// Epochs without a better loss after which a run on a table ends, whose length nobody chose.
+inline constexpr std::int64_t kPatienceOfTables = 20;
+
 // A network of a family, with all choices made.
 struct FamilyModel {
   std::string network;  // its hyper-parameters as JSON
@@ -56,6 +59,7 @@ struct ModelFamily {
 const ModelFamily& mlp_family();
 const ModelFamily& char_lm_family();
 const ModelFamily& gpt_family();
+const ModelFamily& custom_family();
 // All families; the first one that matches the data is the default.
 std::span<const ModelFamily* const> model_families();
 // The family of a configuration, whose model must exist or be unset.

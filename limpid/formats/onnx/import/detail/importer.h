@@ -107,9 +107,13 @@ auto naming(const std::filesystem::path& path, const F& f) {
 // freed.
 ModelContents load_contents(const std::filesystem::path& path);
 
-// Throws kUnsupported if nodes of the graph, or of functions that it calls, have operators without
-// a table row; names all of them with their nodes.
-void check_operators(const ModelContents& model);
+// The operators without a table row of the nodes of the graph and of functions that it calls, all
+// of them with their nodes: "Sin ('a', 'b'), own.Op ('c')". Empty if there are none. Without
+// `in_branches`, it is empty, too, where only graphs of If, Loop and the like have such nodes.
+std::string missing_operators(const ModelContents& model, bool in_branches);
+
+// Throws kUnsupported with those names if there are any.
+void check_operators(const ModelContents& model, bool in_branches = false);
 
 // The opset version of a domain. Throws kFormat if it is missing, kUnsupported if it is above
 // kNewestOpset.

@@ -62,14 +62,15 @@ struct Range {
   std::int64_t step = 1;
 };
 
-// Converts indices counted from the end and clamps them to the axis. For a negative step, -1 is the
-// position before the first element.
+// Converts indices counted from the end and clamps them to the axis. For a negative step, the end
+// may be -1, the position before the first element.
 Range within(const Range& r, std::int64_t size) {
   const auto cut = [&](std::int64_t place, std::int64_t lowest, std::int64_t highest) {
     return std::clamp(place < 0 ? place + size : place, lowest, std::max(lowest, highest));
   };
   if (r.step > 0) return {cut(r.start, 0, size), cut(r.end, 0, size), r.step};
-  return {cut(r.start, -1, size - 1), cut(r.end, -1, size - 1), r.step};
+  const std::int64_t end = cut(r.end, -1, size - 1);
+  return {size == 0 ? end : cut(r.start, 0, size - 1), end, r.step};
 }
 
 std::int64_t count_of(const Range& r) {
