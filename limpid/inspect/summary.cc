@@ -142,7 +142,8 @@ void add_block(const detail::RepeatedBlock& block, std::span<const SummaryRow> r
 std::string note_of(const Node& node, const std::vector<const Input*>& parameters) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : node.attributes)
-    parts.push_back(fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4})));
+    parts.push_back(
+        fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4, .bodies = false})));
   for (const Input* input : parameters)
     parts.push_back(fmt::format(
         "{} {}{}", input->name,

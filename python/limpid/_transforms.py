@@ -35,6 +35,7 @@ __all__ = [
     "no_copy",
     "parse",
     "quantize",
+    "scan",
     "simplify",
     "stack",
     "stop_gradient",
@@ -521,6 +522,90 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     (limpid.Array(f32[] (6.0)), limpid.Array(f32[2] (3.0, 3.0)))
     """
     return _WithGradient(f, gradient)
+
+
+class _Scan(_Code):
+    def __init__(self, code: Callable[..., Any], length: Optional[int], reverse: bool) -> None:
+        super().__init__(code)
+        self._length = length
+        self._reverse = reverse
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        init, xs = args
+        carry, form = _core.flatten(init)
+        scanned, _ = _core.flatten(xs)
+        values = _core.as_values([*carry, *scanned], self.__name__)
+        length = self._length
+        types = [v.type for v in values[: len(carry)]]
+        for v in values[len(carry) :]:
+            if not v.ndim:
+                raise ShapeError(f"scan: expected an array with a dimension of steps, got {v.type}")
+            if length is not None and v.shape[0] != length:
+                raise ShapeError(f"scan: expected {length} steps along the first dimension, got {v.type}")
+            length = v.shape[0]
+            types.append(f"{v.type.split('[')[0]}{list(v.shape[1:])}")
+        if length is None:
+            raise InvalidArgumentError("scan: expected a length, as there is nothing to take parts of")
+        f, captured, result = _core.trace_inside(self._code, _core.flatten((init, xs))[1], types)
+        places = result.build(list(range(len(result))))
+        if not isinstance(places, tuple) or len(places) != 2:
+            raise TypeError(f"scan: expected the next carry and a result, a tuple of two, from {self.__name__}")
+        if _core.flatten(places[0])[1] != form:
+            raise TypeError(f"scan: expected a next carry of the form of the first one from {self.__name__}")
+        made = _core.call_op(
+            "scan",
+            *values,
+            *captured,
+            body=f,
+            carries=len(carry),
+            length=length,
+            reverse=self._reverse,
+            scanned=len(scanned),
+        )
+        return result.build(made if isinstance(made, (list, tuple)) else [made])
+
+
+def scan(
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any = None,
+    length: Optional[int] = None,
+    reverse: bool = False,
+) -> Tuple[Any, Any]:
+    """A loop over time, one op whatever its number of steps (JAX: ``jax.lax.scan``).
+
+    Parameters
+    ----------
+    f : callable
+        ``f(carry, x)`` gives the next carry, of the same form and types, and a result, which may be None. What
+        it captures is shared by all steps.
+    init : array_like, or a tree
+        The carry before the first step.
+    xs : array_like, or a tree, optional
+        Step t gets element t of each array along its first dimension; without arrays, None.
+    length : int, optional
+        The number of steps; needed only where `xs` has no arrays.
+    reverse : bool
+        From the last step to the first. The results of step t are at t all the same.
+
+    Returns
+    -------
+    tuple
+        The carry after the last step, and the results of all steps, each ``[length, ...]``.
+
+    Notes
+    -----
+    The order of the steps defines the bits. A plan has the steps of `f` once, and memory for one step besides
+    the results. The gradient is a scan in the reverse order; the forward scan keeps for it what the gradient
+    of `f` reads of each step. The gradient of what all steps share is added up in that order.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.scan(lambda total, x: (total + x, total), lp.asarray(0.0), lp.asarray([1.0, 2.0, 3.0]))
+    (limpid.Array(f32[] (6.0)), limpid.Array(f32[3] (0.0, 1.0, 3.0)))
+    """
+    return _Scan(f, None if length is None else operator.index(length), bool(reverse))(init, xs)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -32,6 +32,7 @@ KINDS = {
     "R": "str",
     "W": "str",
     "C": "ArrayLike",
+    "F": "Any",
 }
 
 HEAD = '''# The functions of the table of ops. Written by ./dev docs.
