@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "function.h"
 #include "limpid/core/half.h"
 #include "limpid/nn/activation.h"
 #include "op_table.h"
