@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "limpid/core/error.h"
+#include "limpid/function/nested.h"
 #include "limpid/function/signature.h"
 #include "limpid/function/text.h"
 
@@ -154,8 +155,7 @@ void verify_node(const Function& f, std::size_t i) {
   const Function::CallTypes types = f.call_types(node);
   const Call call{*node.op, types.inputs, {}, node.attributes, node.scope};
   check_signature(call);
-  for (const auto& [name, attribute] : node.attributes)
-    if (const auto* nested = std::get_if<Nested>(&attribute)) verify(nested->function());
+  for (const Function& nested : nested_functions(node.attributes)) verify(nested);
   const std::vector<Type> expected = node.op->types(call);
   if (expected != types.outputs)
     throw Error(ErrorCode::kInternal,

@@ -14,6 +14,7 @@
 #include "limpid/core/float_mode.h"
 #include "limpid/core/visit_dtype.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/nested.h"
 
 namespace limpid {
 namespace {
@@ -505,9 +506,7 @@ Function parse_function(std::string_view text) {
 
 void require_known_ops(const Function& function) {
   for (const Node& node : function.nodes()) {
-    for (const auto& [name, attribute] : node.attributes)
-      if (const auto* nested = std::get_if<Nested>(&attribute))
-        require_known_ops(nested->function());
+    for (const Function& nested : nested_functions(node.attributes)) require_known_ops(nested);
     if (find_op(node.op->name) != node.op)
       throw Error(ErrorCode::kUnsupported,
                   fmt::format("function '{}': {} is an op of this program alone, so it cannot be "
