@@ -35,11 +35,12 @@ Plan make_plan(const Function& function, const CompileOptions& options) {
                               function.name(), d.input, d.output));
   }
   Plan plan = lower(function, isa, options.donations);
-  if (options.packings)
-    options.packings->place(plan.constants);
-  else
-    Packings().place(plan.constants);
-  plan.worth_sharing = options.nanoseconds_worth_sharing;
+  Packings own;
+  Packings& packings = options.packings ? *options.packings : own;
+  for_each_plan(plan, [&](Plan& p) {
+    packings.place(p.constants);
+    p.worth_sharing = options.nanoseconds_worth_sharing;
+  });
   return plan;
 }
 

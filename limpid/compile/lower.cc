@@ -106,7 +106,7 @@ constexpr StepKind kValueKinds[] = {{kAliases, serves_all, lower_alias, true},
 constexpr StepKinds value_steps = kValueKinds;
 
 Lowering::Lowering(const Function& original, kernels::Isa isa)
-    : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))) {
+    : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))), isa_(isa) {
   plan_.name = original.name();
   plan_.inputs = original.inputs();
   for (const Output& o : original.outputs()) plan_.outputs.push_back(original.type(o.value));

@@ -45,7 +45,7 @@ inline bool serves_f32(const Call& call) { return call.inputs[0].dtype == Dtype:
 // The kinds of each file; step_kinds.cc joins them.
 using StepKinds = std::span<const StepKind>;
 extern const StepKinds value_steps, matmul_steps, row_steps, window_steps, move_steps,
-    numbered_row_steps, attention_steps, adam_steps, conv_steps;
+    numbered_row_steps, attention_steps, adam_steps, conv_steps, loop_steps;
 // The kind of step of an op, or nullptr.
 const StepKind* step_kind(const Op& op);
 
@@ -86,6 +86,7 @@ class Lowering {
   }
 
   const kernels::Kernels& kernels() const { return *plan_.kernels; }
+  kernels::Isa isa() const { return isa_; }
 
   SlotId add_slot(const Type& type, Place place, std::size_t offset) {
     plan_.slots.push_back({type, place, offset});
@@ -199,6 +200,7 @@ class Lowering {
   void write_output(std::size_t index);
 
   Function f_;
+  kernels::Isa isa_;
   Plan plan_;
   std::vector<Known> known_;
   std::vector<std::vector<std::int32_t>>

@@ -127,6 +127,7 @@ struct Piece {
 };
 struct Step;
 struct Worker;
+class NestedPlan;
 
 // A row times packed weights, in a plan that one thread runs as a whole.
 struct RowAction {
@@ -153,6 +154,11 @@ class Root {
 
   // Whether the step can be split into pieces.
   virtual bool is_shared() const { return true; }
+  // Whether it runs plans of its own, with the threads of the pool: run_plans(), not run().
+  virtual bool runs_plans() const { return false; }
+  virtual std::vector<const NestedPlan*> nested() const { return {}; }
+  // `scratch` has scratch_bytes() for every thread of the pool (nullptr: only the calling thread).
+  virtual void run_plans(const Worker&, std::byte* /*scratch*/, ThreadPool*, StopCheck*) const {}
   // Scratch memory that each thread needs, besides the slots.
   virtual std::size_t scratch_bytes(const kernels::Kernels&) const { return 0; }
   // Whether slots `from` and `to` may share memory: each element of `to` is written only after the
@@ -257,6 +263,9 @@ inline constexpr std::size_t kBufferUnit = 64;
 inline constexpr std::size_t kMostLive = 16;
 // Steps over which it costs little to keep a result, or an operand, that need not be kept.
 inline constexpr std::int32_t kNear = 8;
+
+// Visits the plan and those nested in its steps.
+void for_each_plan(Plan& plan, const std::function<void(Plan&)>& visit);
 
 // Visits every slot that a step reads or writes.
 void for_each_slot(const Step& step, const std::function<void(SlotId, bool writes)>& visit);

@@ -138,7 +138,11 @@ void run(const Plan& plan, void* const* slots, std::byte* scratch, ThreadPool* p
         if (check) shared.pieces = std::max(shared.pieces, parts_between_checks(nanoseconds));
       }
       if (shared.pieces == 1)
-        for (const Step& step : shared.steps) run_piece(step, alone, {0, 1});
+        for (const Step& step : shared.steps)
+          if (step.root && step.root->runs_plans())
+            step.root->run_plans(alone, scratch, pool, check);
+          else
+            run_piece(step, alone, {0, 1});
       else if (pool)
         pool->run(shared.pieces, run_shared_step, &shared);
       else

@@ -17,6 +17,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/nested.h"
 #include "limpid/function/text.h"
 #include "limpid/transforms/bind.h"
 
@@ -96,7 +97,9 @@ std::uint64_t largest_value(const Function& f) {
   for (const Node& node : f.nodes()) {
     const Function::CallTypes types = f.call_types(node);
     for (const Type& type : types.outputs) largest = std::max<std::uint64_t>(largest, type.bytes());
-    if (node.op->body)
+    const std::vector<Function> nested = nested_functions(node.attributes);
+    for (const Function& step : nested) largest = std::max(largest, largest_value(step));
+    if (node.op->body && nested.empty())
       largest = std::max(largest, largest_value(body_of({*node.op, types.inputs, types.outputs,
                                                          node.attributes, node.scope})));
   }

@@ -16,6 +16,7 @@ bool same(const Attribute& a, const Attribute& b) {
   if (const auto* i = std::get_if<std::int64_t>(&a)) return *i == std::get<std::int64_t>(b);
   if (const auto* f = std::get_if<bool>(&a)) return *f == std::get<bool>(b);
   if (const auto* t = std::get_if<Dtype>(&a)) return *t == std::get<Dtype>(b);
+  if (const auto* f = std::get_if<Nested>(&a)) return *f == std::get<Nested>(b);
   return std::get<std::vector<std::int64_t>>(a) == std::get<std::vector<std::int64_t>>(b);
 }
 
@@ -35,6 +36,8 @@ std::string_view name(AttributeKind kind) {
       return "a dtype";
     case AttributeKind::kTensor:
       return "a tensor";
+    case AttributeKind::kFunction:
+      return "a function";
   }
   return "unknown";
 }

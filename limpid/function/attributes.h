@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,12 +14,38 @@
 
 namespace limpid {
 
+class Function;
+
+// A Function as an attribute: what an op with a body, such as scan, computes. Cheap to copy.
+class Nested {
+ public:
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Nested(Function function);
+
+  const Function& function() const { return *function_; }
+  // How many Functions deep it is: 1 if it holds no other.
+  int depth() const { return depth_; }
+  bool operator==(const Nested& other) const;  // whether the Functions are equal
+
+ private:
+  std::shared_ptr<const Function> function_;
+  int depth_ = 1;
+};
+
 // One constant of a call.
 using Attribute =
-    std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, Dtype, Tensor>;
+    std::variant<bool, std::int64_t, double, std::vector<std::int64_t>, Dtype, Tensor, Nested>;
 
 // The type of an attribute, in the order of the variant's alternatives.
-enum class AttributeKind : std::uint8_t { kBool, kInteger, kReal, kIntegers, kDtype, kTensor };
+enum class AttributeKind : std::uint8_t {
+  kBool,
+  kInteger,
+  kReal,
+  kIntegers,
+  kDtype,
+  kTensor,
+  kFunction
+};
 
 // "bool", "integer", ..., for messages.
 std::string_view name(AttributeKind kind);

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "limpid/core/error.h"
+#include "limpid/function/nested.h"
 #include "limpid/function/signature.h"
 #include "limpid/function/text.h"
 
@@ -16,6 +17,18 @@ namespace limpid {
 std::string where(const Call& call) {
   return call.scope.empty() ? std::string(call.op.name)
                             : fmt::format("{} '{}'", call.op.name, call.scope);
+}
+
+Nested::Nested(Function function)
+    : function_(std::make_shared<const Function>(std::move(function))) {
+  for (const Node& node : function_->nodes())
+    for (const auto& [name, attribute] : node.attributes)
+      if (const auto* inner = std::get_if<Nested>(&attribute))
+        depth_ = std::max(depth_, inner->depth_ + 1);
+}
+
+bool Nested::operator==(const Nested& other) const {
+  return function_ == other.function_ || *function_ == *other.function_;
 }
 
 namespace detail {
@@ -112,7 +125,8 @@ std::string context(const Function& f, std::size_t node) {
   std::string text;
   const std::size_t begin = node > kAround ? node - kAround : 0;
   for (std::size_t i = begin; i < std::min(f.nodes().size(), node + kAround + 1); ++i)
-    text += fmt::format("\n{} {}", i == node ? '>' : ' ', node_text(f, f.nodes()[i]));
+    text += fmt::format("\n{} {}", i == node ? '>' : ' ',
+                        node_text(f, f.nodes()[i], {.bodies = false}));
   return text;
 }
 
@@ -141,6 +155,7 @@ void verify_node(const Function& f, std::size_t i) {
   const Function::CallTypes types = f.call_types(node);
   const Call call{*node.op, types.inputs, {}, node.attributes, node.scope};
   check_signature(call);
+  for (const Function& nested : nested_functions(node.attributes)) verify(nested);
   const std::vector<Type> expected = node.op->types(call);
   if (expected != types.outputs)
     throw Error(ErrorCode::kInternal,

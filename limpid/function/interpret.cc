@@ -52,6 +52,7 @@ bool results_are_empty(const Call& call) {
 std::vector<Tensor> interpret_call(const Call& call, std::span<const Tensor> inputs) {
   if (results_are_empty(call))
     return generate_together(call.outputs, [](std::span<void* const>) {});
+  if (call.op.evaluation) return call.op.evaluation(call, inputs);
   if (call.op.body) return interpret(body_of(call), inputs);
   std::vector<const void*> in;
   for (const Tensor& t : inputs) in.push_back(t.bytes().data());

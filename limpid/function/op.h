@@ -1,10 +1,12 @@
 // Op: one constant record that defines one operation completely. The records are in limpid/ops,
-// one file per family with a list of its ops; all_ops() joins the lists. Code that works on
+// one file per family with a list of its ops (those of loops are in limpid/transforms, as their
+// gradients are transformations); all_ops() joins the lists. Code that works on
 // Functions goes through all_ops() and does not name single ops.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +71,10 @@ using Reference = void (*)(const Call& call, std::span<const void* const> in,
 // The body of a composition: computes the results by other ops.
 using Body = std::vector<Value> (*)(std::span<const Value> inputs, const Attributes& attributes);
 
+// Computes the results of a composition that runs Functions of its attributes, without making its
+// body first: a loop's body has all of its steps. The bits are those of the body.
+using Evaluation = std::vector<Tensor> (*)(const Call& call, std::span<const Tensor> inputs);
+
 // A cheaper Value with the same bits as the call's only result (NaNs aside): an existing Value, or
 // one call of simpler ops. A default Value if there is none. Repeated application must terminate.
 using Simplification = Value (*)(std::span<const Value> inputs, const Attributes& attributes);
@@ -83,6 +89,16 @@ struct GradientCall {
 };
 using Gradient = std::vector<Value> (*)(const GradientCall& call);
 
+// Reverse mode of an op whose rule needs more than the results of the call, such as what each step
+// of a loop leaves for its gradient. The call is made with `attributes` instead of its own, which
+// may give it further results after its own; the rule sees all of them.
+struct PreparedGradient {
+  Attributes attributes;
+  std::function<std::vector<Value>(const GradientCall& call)> rule;
+};
+// `wanted` marks the inputs whose cotangents are asked for.
+using Preparation = PreparedGradient (*)(const Call& call, std::span<const bool> wanted);
+
 // How to differentiate an op: by a rule, through the body of a composition, or not at all, with the
 // reason. A composition may have both: a rule that returns an empty vector declines, and the body
 // is differentiated. It declines by types and attributes alone.
@@ -90,10 +106,15 @@ struct GradientRule {
   Rule<Gradient> rule = {};
   bool through_body = false;
   std::string_view none_because;
+  Rule<Preparation> preparation = {};
+
+  // Whether there is a rule, given or prepared.
+  constexpr bool by_rule() const { return rule.given() || preparation.given(); }
 };
 constexpr GradientRule gradient(Gradient rule) { return {rule, false, {}}; }
 constexpr GradientRule gradient_through_body() { return {{}, true, {}}; }
 constexpr GradientRule gradient_or_body(Gradient rule) { return {rule, true, {}}; }
+constexpr GradientRule gradient_prepared(Preparation rule) { return {{}, false, {}, rule}; }
 constexpr GradientRule no_gradient(std::string_view because) { return {{}, false, because}; }
 
 // vmap: the inputs marked in `batched`, at least one, have a leading batch dimension of `size`. All
@@ -221,8 +242,9 @@ struct Op {
   int max_inputs;
   std::span<const AttributeSpec> attributes;  // all of them required, sorted by name
   Rule<TypeRule> types;
-  Rule<Reference> reference = {};  // of a primitive
-  Rule<Body> body = {};            // of a composition
+  Rule<Reference> reference = {};    // of a primitive
+  Rule<Body> body = {};              // of a composition
+  Rule<Evaluation> evaluation = {};  // of a composition that is a loop or a choice
   Rule<Simplification> simplification = {};
   bool opaque = false;  // equal calls are not merged, and calls of constants are not folded
   GradientRule gradient;
@@ -247,7 +269,7 @@ struct Op {
 constexpr bool is_complete(const Op& op) {
   const bool one_meaning = op.reference.given() != op.body.given();
   const GradientRule& g = op.gradient;
-  const bool one_gradient = (g.rule.given() || g.through_body) == g.none_because.empty();
+  const bool one_gradient = (g.by_rule() || g.through_body) == g.none_because.empty();
   const bool body_used = g.through_body || op.batching.through_body;
   const bool emitted =
       op.reference.given() ? op.cpp.given() : !op.cpp.given() || op.cpp.call.given();
@@ -260,7 +282,7 @@ constexpr bool is_complete(const Op& op) {
          op.accuracy.empty() == op.body.given() && op.examples.given();
 }
 
-// All ops. Defined in limpid/ops/all_ops.cc.
+// All ops. Defined in limpid/transforms/all_ops.cc.
 std::span<const Op* const> all_ops();
 
 // The op with that name, or nullptr.

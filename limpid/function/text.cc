@@ -8,11 +8,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/visit_dtype.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/nested.h"
 
 namespace limpid {
 namespace {
@@ -61,6 +63,17 @@ std::string attributes_text(const Attributes& attributes, const TextOptions& opt
   return parts.empty() ? "" : fmt::format(" {{{}}}", fmt::join(parts, ", "));
 }
 
+// The lines after the first, those of a Function in an attribute, moved to the right. (A name holds
+// no end of a line: it is escaped.)
+std::string indented(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string quoted_name(std::string_view name) {
@@ -102,6 +115,12 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
     }
     std::string operator()(Dtype v) const { return std::string(name(v)); }
     std::string operator()(const Tensor& v) const { return to_text(v, options); }
+    std::string operator()(const Nested& v) const {
+      if (!options.bodies) return "function " + quoted_name(v.function().name());
+      std::string text = to_text(v.function(), options);
+      text.pop_back();  // the end of its last line
+      return text;
+    }
   };
   return std::visit(Printer{options}, attribute);
 }
@@ -130,7 +149,7 @@ std::string to_text(const Function& function, const TextOptions& options) {
   std::string text =
       fmt::format("function {}({}) {{\n", quoted_name(function.name()), fmt::join(inputs, ", "));
   for (const Node& node : function.nodes())
-    text += "  " + node_text(function, node, options) + "\n";
+    text += "  " + indented(node_text(function, node, options)) + "\n";
   std::vector<std::string> outputs;
   for (const Output& o : function.outputs())
     outputs.push_back((o.name.empty() ? "" : quoted_name(o.name) + " = ") +
@@ -163,8 +182,19 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  Function function() {
+  Function whole() {
     word("function");
+    Function result = function();
+    skip_space();
+    if (at_ != text_.size()) fail("text after the end of the function");
+    return result;
+  }
+
+ private:
+  // What follows the word "function".
+  Function function() {
+    check_limit(static_cast<std::size_t>(depth_++), kMostDepth, "functions inside each other");
+    std::map<std::string, Value> values_around = std::exchange(values_, {});
     Builder builder(name());
     expect("(");
     if (!accept(")")) {
@@ -179,9 +209,8 @@ class Parser {
       expect(")");
     }
     expect("{");
-    std::size_t nodes = 0;
     while (peek() == '%') {
-      check_limit(nodes++, kMaxNodes, "ops");
+      check_limit(nodes_++, kMaxNodes, "ops");
       node(builder);
     }
     word("return");
@@ -199,12 +228,11 @@ class Parser {
       } while (accept(","));
     }
     expect("}");
-    skip_space();
-    if (at_ != text_.size()) fail("text after the end of the function");
+    values_ = std::move(values_around);
+    --depth_;
     return builder.finish(outputs, std::move(names));
   }
 
- private:
   void node(Builder& builder) {
     std::vector<std::string> results;
     do {
@@ -272,6 +300,7 @@ class Parser {
     if (token == "false") return false;
     if (token == "nan") return std::numeric_limits<double>::quiet_NaN();
     if (token == "inf") return std::numeric_limits<double>::infinity();
+    if (token == "function") return Nested(function());
     const std::optional<Dtype> dtype = dtype_from_name(token);
     if (!dtype) fail(fmt::format("'{}' is not an attribute value", token));
     if (peek() != '[') return *dtype;
@@ -463,24 +492,28 @@ class Parser {
   }
   std::string_view text_;
   std::size_t at_ = 0;
-  std::map<std::string, Value> values_;
+  std::size_t nodes_ = 0;  // of all Functions
+  int depth_ = 0;
+  std::map<std::string, Value> values_;  // of the innermost Function
 };
 
 }  // namespace
 
 Function parse_function(std::string_view text) {
   const DefaultFloatMode mode;
-  return Parser(text).function();
+  return Parser(text).whole();
 }
 
 void require_known_ops(const Function& function) {
-  for (const Node& node : function.nodes())
+  for (const Node& node : function.nodes()) {
+    for (const Function& nested : nested_functions(node.attributes)) require_known_ops(nested);
     if (find_op(node.op->name) != node.op)
       throw Error(ErrorCode::kUnsupported,
                   fmt::format("function '{}': {} is an op of this program alone, so it cannot be "
                               "saved; expand(function) can, which has its results, but takes the "
                               "gradient of its body",
                               function.name(), node.op->name));
+  }
 }
 
 }  // namespace limpid

@@ -72,7 +72,7 @@ std::string attributes_text(const Op& op) {
 std::string gradient_text(const Op& op, const Example& example) {
   const GradientRule& g = op.gradient;
   if (!g.none_because.empty()) return fmt::format("* gradient: none: {}\n", g.none_because);
-  if (!g.rule.given()) return "* gradient: that of the body\n";
+  if (!g.by_rule()) return "* gradient: that of the body\n";
   if (!is_differentiable(example)) return "";
   const Function f = function_of(op, example);
   std::vector<std::size_t> wrt;

@@ -11,6 +11,7 @@
 #include "limpid/core/number_text.h"
 #include "limpid/data/standardize.h"
 #include "limpid/function/builder.h"
+#include "limpid/function/nested.h"
 #include "limpid/function/text.h"
 #include "limpid/inspect/detail/blocks.h"
 #include "limpid/inspect/table.h"
@@ -23,17 +24,28 @@ bool multiplies_matrices(const Op& op) {
          op.role == Role::kCachedAttention;
 }
 
-// Half the flops of the products in a call, at any depth of its body.
-std::int64_t multiply_adds(const Call& call) {
-  if (!call.op.body) return multiplies_matrices(call.op) ? call.op.flops(call) / 2 : 0;
-  const Function body = body_of(call);
+std::int64_t multiply_adds(const Call& call);
+
+std::int64_t multiply_adds(const Function& f) {
   std::int64_t total = 0;
-  for (const Node& node : body.nodes()) {
-    const Function::CallTypes types = body.call_types(node);
+  for (const Node& node : f.nodes()) {
+    const Function::CallTypes types = f.call_types(node);
     total = sum_or_most(
         total, multiply_adds({*node.op, types.inputs, types.outputs, node.attributes, node.scope}));
   }
   return total;
+}
+
+// Half the flops of the products in a call, at any depth of its body. Of a loop, those of all
+// steps, if their number is known; of a choice, the most.
+std::int64_t multiply_adds(const Call& call) {
+  if (!call.op.body) return multiplies_matrices(call.op) ? call.op.flops(call) / 2 : 0;
+  const std::vector<Function> nested = nested_functions(call.attributes);
+  if (nested.empty()) return multiply_adds(body_of(call));
+  std::int64_t most = 0;
+  for (const Function& f : nested) most = std::max(most, multiply_adds(f));
+  const Attribute* const length = call.attributes.find("length");
+  return length ? product_or_most(std::get<std::int64_t>(*length), most) : most;
 }
 
 // Which parameters an op is the first to use.
@@ -142,7 +154,8 @@ void add_block(const detail::RepeatedBlock& block, std::span<const SummaryRow> r
 std::string note_of(const Node& node, const std::vector<const Input*>& parameters) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : node.attributes)
-    parts.push_back(fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4})));
+    parts.push_back(
+        fmt::format("{} = {}", name, attribute_text(value, {.max_elements = 4, .bodies = false})));
   for (const Input* input : parameters)
     parts.push_back(fmt::format(
         "{} {}{}", input->name,

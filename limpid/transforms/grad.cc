@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "limpid/core/error.h"
@@ -21,17 +23,38 @@ namespace {
 
 bool differentiable(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
 
-// Which values depend on the inputs in `wrt` by any path, through any dtypes.
-std::vector<bool> dependents(const Function& f, const std::vector<std::size_t>& wrt) {
-  std::vector<bool> depends(f.types().size(), false);
-  for (std::size_t i : wrt) depends[i] = true;
-  for (const Node& node : f.nodes()) {
-    bool any = false;
-    for (ValueId id : node.inputs) any = any || depends[static_cast<std::size_t>(id)];
-    for (std::size_t r = 0; r < f.output_count(node); ++r)
-      depends[static_cast<std::size_t>(node.first_output) + r] = any;
-  }
-  return depends;
+// Which values depend on the inputs in `wrt`.
+std::vector<bool> dependents_of(const Function& f, const std::vector<std::size_t>& wrt) {
+  std::vector<bool> inputs(f.inputs().size(), false);
+  for (std::size_t i : wrt) inputs[i] = true;
+  return dependents(f, inputs);
+}
+
+// The prepared gradient rules of the nodes that have one, by their first results.
+using PreparedRules = std::map<ValueId, std::function<std::vector<Value>(const GradientCall&)>>;
+
+// The Function with the attributes that its ops prepare for their gradients.
+Function prepare(const Function& f, const std::vector<std::size_t>& wrt, PreparedRules& rules) {
+  if (std::none_of(f.nodes().begin(), f.nodes().end(),
+                   [](const Node& node) { return node.op->gradient.preparation.given(); }))
+    return f;
+  const std::vector<bool> depends = dependents_of(f, wrt);
+  return rewrite(f, [&](Builder& builder, const Node& node, std::span<const Value> inputs) {
+    if (!node.op->gradient.preparation.given() ||
+        !depends[static_cast<std::size_t>(node.first_output)])
+      return builder.call(*node.op, inputs, node.attributes);
+    const Function::CallTypes types = f.call_types(node);
+    const std::unique_ptr<bool[]> wanted(new bool[node.inputs.size()]);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      wanted[i] = depends[static_cast<std::size_t>(node.inputs[i])];
+    PreparedGradient prepared = node.op->gradient.preparation(
+        {*node.op, types.inputs, types.outputs, node.attributes, node.scope},
+        {wanted.get(), node.inputs.size()});
+    std::vector<Value> results = builder.call(*node.op, inputs, std::move(prepared.attributes));
+    rules[results.front().id()] = std::move(prepared.rule);
+    results.resize(types.outputs.size());
+    return results;
+  });
 }
 
 // The values of a Function as its gradient rules see them: those of the forward pass, or those
@@ -87,11 +110,12 @@ class Recompute {
 class Reverse {
  public:
   Reverse(const Function& f, std::span<const Value> values, const std::vector<std::size_t>& wrt,
-          const GradOptions& options)
+          const GradOptions& options, const PreparedRules& prepared)
       : f_(f),
+        prepared_(prepared),
         values_(values),
         recompute_(f, values, options.recompute),
-        depends_(dependents(f, wrt)),
+        depends_(dependents_of(f, wrt)),
         cotangents_(f.types().size()),
         parts_(f.types().size()),
         matters_(f.types().size(), false),
@@ -158,7 +182,7 @@ class Reverse {
     bool reached = false;
     bool matters = false;
     bool numbers = false;  // among the results that matter
-    const Node* cut_by = node.op->gradient.rule ? nullptr : &node;
+    const Node* cut_by = node.op->gradient.by_rule() ? nullptr : &node;
     for (std::size_t r = first; r < first + count; ++r) {
       reached = reached || cotangents_[r];
       matters = matters || matters_[r];
@@ -173,14 +197,16 @@ class Reverse {
       cut_by = &node;
     std::vector<Value> result(node.inputs.size());
     std::vector<bool> constant(node.inputs.size(), false);
-    if (node.op->gradient.rule && numbers) {
+    if (node.op->gradient.by_rule() && numbers) {
       const std::span<const Value> values = recompute_.values_for(builder, node);
       const Builder::Scope scope(builder, node.scope);
       std::vector<Value> inputs;
       for (ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
       const auto ask = [&](std::span<const Value> cotangents) {
-        std::vector<Value> answers = node.op->gradient.rule(
-            {inputs, values.subspan(first, count), cotangents, node.attributes});
+        const GradientCall call{inputs, values.subspan(first, count), cotangents, node.attributes};
+        const auto prepared = prepared_.find(node.first_output);
+        std::vector<Value> answers =
+            prepared != prepared_.end() ? prepared->second(call) : node.op->gradient.rule(call);
         if (answers.size() != inputs.size())
           throw Error(ErrorCode::kInternal,
                       fmt::format("grad of '{}': the rule of {} gives {} cotangents, expected {}",
@@ -215,6 +241,7 @@ class Reverse {
   }
 
   const Function& f_;
+  const PreparedRules& prepared_;
   std::span<const Value> values_;
   Recompute recompute_;
   std::vector<bool> depends_;
@@ -260,7 +287,8 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
                        const GradOptions& options, bool keep_outputs, bool with_cotangents) {
   check_differentiable(original, wrt);
   // A composition whose derivative is that of its body is inlined.
-  const Function f = expand(original, through_body);
+  PreparedRules prepared;
+  const Function f = prepare(expand(original, through_body), wrt, prepared);
   Builder builder(original.name());
   std::vector<Value> values;
   for (const Input& i : f.inputs()) values.push_back(builder.input(i.name, i.type));
@@ -279,7 +307,7 @@ Function differentiate(const Function& original, const std::vector<std::size_t>&
   const std::vector<Value> outputs = outputs_of(f, values);
   if (!with_cotangents) seeds.push_back(number_like(outputs[0], 1));
 
-  Reverse reverse(f, values, wrt, options);
+  Reverse reverse(f, values, wrt, options, prepared);
   for (std::size_t o = 0; o < seeds.size(); ++o) reverse.begin(f.outputs()[o].value, seeds[o]);
   reverse.run(builder);
 

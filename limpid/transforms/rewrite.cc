@@ -83,6 +83,18 @@ Function in_order_of_graph(const Function& function) {
   return builder.finish(outputs_of(function, values), output_names(function));
 }
 
+std::vector<bool> dependents(const Function& f, const std::vector<bool>& inputs) {
+  std::vector<bool> depends(inputs.begin(), inputs.end());
+  depends.resize(f.types().size(), false);
+  for (const Node& node : f.nodes()) {
+    bool any = false;
+    for (ValueId id : node.inputs) any = any || depends[static_cast<std::size_t>(id)];
+    for (std::size_t r = 0; r < f.output_count(node); ++r)
+      depends[static_cast<std::size_t>(node.first_output) + r] = any;
+  }
+  return depends;
+}
+
 std::vector<std::string> output_names(const Function& function) {
   std::vector<std::string> names;
   for (const Output& o : function.outputs()) names.push_back(o.name);

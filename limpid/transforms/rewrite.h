@@ -33,6 +33,10 @@ std::vector<std::size_t> order_of_graph(const Function& function);
 // The Function with its nodes in that order.
 Function in_order_of_graph(const Function& function);
 
+// Which values depend on the marked inputs by any path, through any dtypes. Inputs beyond the marks
+// are not marked.
+std::vector<bool> dependents(const Function& function, const std::vector<bool>& inputs);
+
 std::vector<std::string> output_names(const Function& function);
 std::vector<Value> outputs_of(const Function& function, std::span<const Value> values);
 

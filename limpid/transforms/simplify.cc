@@ -10,6 +10,7 @@
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
 #include "limpid/ops/constant.h"
+#include "limpid/transforms/detail/bodies.h"
 #include "limpid/transforms/rewrite.h"
 
 namespace limpid {
@@ -38,7 +39,7 @@ std::string bucket(const Node& node, std::span<const Value> inputs) {
   std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(node.op));
   for (const Value& v : inputs) key += "," + std::to_string(v.id());
   for (const auto& [name, value] : node.attributes) {
-    key += ";" + name + "=" + attribute_text(value, {.max_elements = 16});
+    key += ";" + name + "=" + attribute_text(value, {.max_elements = 16, .bodies = false});
     if (const auto* t = std::get_if<Tensor>(&value); t && t->elements() > 16)
       key += std::to_string(reinterpret_cast<std::uintptr_t>(t->identity()));
   }
@@ -86,6 +87,11 @@ class Pass {
     const bool dead = std::find(first, last, true) == last;
     changed_ |= dead;
     if (dead) return results;
+    if (std::vector<Value> part = detail::pruned(builder, node, inputs, {first, last});
+        !part.empty()) {
+      changed_ = true;
+      return part;
+    }
     if (node.op->opaque) return builder.call(*node.op, inputs, node.attributes);
     std::vector<Seen>& alike = seen_[bucket(node, inputs)];
     for (const Seen& s : alike)

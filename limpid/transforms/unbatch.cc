@@ -12,6 +12,7 @@
 #include "limpid/ops/constant.h"
 #include "limpid/ops/detail/example_axis.h"
 #include "limpid/ops/shape.h"
+#include "limpid/transforms/detail/unbatched.h"
 #include "limpid/transforms/rewrite.h"
 #include "limpid/transforms/simplify.h"
 
@@ -69,6 +70,11 @@ class Unbatch {
   const Node& failed() const { return *failed_; }
 
   const Version& value(ValueId id) const { return at(id).front(); }
+  // With its examples in that place, if it can be read so.
+  const Version& value(ValueId id, const Inner& wanted) const {
+    const Version* const found = find(at(id), wanted);
+    return found ? *found : value(id);
+  }
   // The value with all examples in one dimension, preferably a leading one; nullptr if there is no
   // such dimension.
   const Version* by_example(ValueId id) const {
@@ -113,8 +119,8 @@ class Unbatch {
   ExampleResults results_of(const ExampleCall& c) const {
     const Op& op = c.call.op;
     if (op.elementwise) return in_dimensions_of<0>(c);
-    if (op.body) return results_of_body(c);
-    return op.example_axis ? op.example_axis(c) : ExampleResults();
+    if (op.example_axis) return op.example_axis(c);
+    return op.body ? results_of_body(c) : ExampleResults();
   }
 
   // A shared operand that repeats itself is taken per example if it has the dimensions that hold
@@ -306,6 +312,46 @@ Value without_axis(const Function& f, const Output& output, const Version* versi
 }
 
 }  // namespace
+
+std::optional<detail::Unbatched> detail::unbatched(const Function& batch,
+                                                   std::span<const Inner> inputs,
+                                                   std::span<const Inner> wanted,
+                                                   std::int64_t size) {
+  Builder builder(batch.name());
+  Unbatch work(builder, batch, size);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Type type = batch.inputs()[i].type;
+    if (inputs[i]) {
+      if (!example_axis(type.shape, *inputs[i], size)) return {};
+      type.shape = of_one(type.shape, *inputs[i], size);
+    }
+    work.input({inputs[i], builder.input(batch.inputs()[i].name, type)});
+  }
+  if (!work.nodes()) return {};
+  std::vector<Value> outputs;
+  std::vector<Inner> inner;
+  for (std::size_t o = 0; o < batch.outputs().size(); ++o) {
+    const Version& version =
+        work.value(batch.outputs()[o].value, o < wanted.size() ? wanted[o] : Inner());
+    outputs.push_back(version.value);
+    inner.push_back(version.inner);
+  }
+  return Unbatched{builder.finish(outputs, output_names(batch)), std::move(inner)};
+}
+
+std::vector<std::vector<Inner>> detail::readings(const ExampleCall& c, std::size_t first,
+                                                 std::span<const Type> types) {
+  std::vector<std::vector<Inner>> all{c.inner};
+  std::vector<Inner> repeated = c.inner;
+  for (std::size_t i = first; c.repeats && i < repeated.size(); ++i) {
+    const Shape& shape = types[i - first].shape;
+    for (std::size_t axis = 0; axis < shape.rank() && !repeated[i]; ++axis)
+      if (shape[axis] == c.size && c.repeats(i, inner_of(shape, axis, 1)))
+        repeated[i] = inner_of(shape, axis, 1);
+  }
+  if (repeated != c.inner) all.push_back(std::move(repeated));
+  return all;
+}
 
 Function unbatch(const Function& batch, const std::vector<std::optional<std::int64_t>>& in_axes,
                  std::int64_t size) {

@@ -17,6 +17,7 @@ Attributes widened(const Attributes& attributes) {
     Attribute wide = attribute;
     if (const auto* dtype = std::get_if<Dtype>(&attribute)) wide = widened(*dtype);
     if (const auto* tensor = std::get_if<Tensor>(&attribute)) wide = widen(*tensor);
+    if (const auto* body = std::get_if<Nested>(&attribute)) wide = widen(body->function());
     result.set(name, wide);
   }
   return result;

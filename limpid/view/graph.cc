@@ -56,7 +56,7 @@ std::vector<std::string> scopes_of(const Function& f, const Params& params) {
 
 std::vector<std::string> notes_of(const Node& node) {
   std::vector<std::string> notes;
-  TextOptions options;
+  const TextOptions options{.bodies = false};
   for (const auto& [key, value] : node.attributes)
     if (!std::holds_alternative<Tensor>(value))
       notes.push_back(fmt::format("{} = {}", key, attribute_text(value, options)));
@@ -126,6 +126,10 @@ Graph graph_of_body(const Function& f, std::int64_t node, std::int64_t most) {
       !f.nodes()[static_cast<std::size_t>(node)].op->body)
     throw Error(ErrorCode::kInvalidArgument, fmt::format("node {} is not a composite op", node));
   const Node& n = f.nodes()[static_cast<std::size_t>(node)];
+  // Of a loop, one step, not all of them.
+  if (const Attribute* const body = n.attributes.find("body"))
+    if (const auto* nested = std::get_if<Nested>(body))
+      return graph_of(nested->function(), {}, most);
   const Function::CallTypes types = f.call_types(n);
   return graph_of(body_of({*n.op, types.inputs, types.outputs, n.attributes, n.scope}), {}, most);
 }

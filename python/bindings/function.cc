@@ -161,7 +161,7 @@ py::list ops_of(const Function& f) {
     one["types"] = types;
     py::dict attributes;
     for (const auto& [name, value] : node.attributes)
-      attributes[py::str(name)] = attribute_text(value, {.max_elements = 16});
+      attributes[py::str(name)] = attribute_text(value, {.max_elements = 16, .bodies = false});
     one["attributes"] = attributes;
     all.append(one);
   }

@@ -20,6 +20,7 @@
 #include "limpid/nn/perceptron.h"
 #include "limpid/nn/picture.h"
 #include "limpid/nn/pool.h"
+#include "limpid/nn/recurrent.h"
 #include "limpid/nn/rotary.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -40,6 +41,8 @@ struct Layer {
   // With state: the result and the next state.
   std::function<std::pair<Value, Args>(const Args&, const Args&, Value, std::optional<Value>)>
       training;
+  // A recurrent layer or cell: x, then h, c and lengths, or no Values; the result, then h and c.
+  std::function<std::vector<Value>(const Args&, std::span<const Value>, std::optional<Value>)> run;
   std::function<Function()> function;
   std::function<std::string()> config;
 };
@@ -78,6 +81,15 @@ Layer layer_of(const L& layer) {
     made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
       return layer.inference(p, p, x[0]);
     };
+  else if constexpr (requires(const Args& p, Value x) { layer(p, x, nn::HiddenState()).c; })
+    made.run = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
+      const nn::HiddenState next = layer(p, x[0], {x[1], x[2]});
+      return std::vector<Value>{next.h, next.c};
+    };
+  else if constexpr (requires(const Args& p, Value x) { layer(p, x, Value()); } && !kTakesKey<L>)
+    made.run = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
+      return std::vector<Value>{layer(p, x[0], x[1])};
+    };
   else if constexpr (kTakesKey<L>)
     made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value> key) {
       return layer(p, x[0], key);
@@ -85,6 +97,14 @@ Layer layer_of(const L& layer) {
   else
     made.call = [layer](const Args& p, std::span<const Value> x, std::optional<Value>) {
       return layer(p, x[0]);
+    };
+  if constexpr (requires(const Args& p, Value x) { layer.run(p, x, nn::RecurrentInputs()); })
+    made.run = [layer](const Args& p, std::span<const Value> x, std::optional<Value> key) {
+      const nn::Recurred all =
+          layer.run(p, x[0], {.state = {x[1], x[2]}, .lengths = x[3], .key = key});
+      std::vector<Value> results{all.y, all.state.h};
+      if (all.state.c) results.push_back(all.state.c);
+      return results;
     };
   if constexpr (requires(const Args& p, Value x) { layer(p, p, x).state; })
     made.training = [layer](const Args& p, const Args& s, Value x, std::optional<Value>) {
@@ -316,6 +336,55 @@ void add_pooling(std::vector<LayerRow>& rows) {
       "The largest elements of windows of x (N, C, ...) that give a result of this size.");
 }
 
+template <class L>
+LayerRow recurrent_row(const char* name, const char* about) {
+  std::vector<Argument<L>> arguments{{"input_size", &L::input, kRequired},
+                                     {"hidden_size", &L::hidden, kRequired},
+                                     {"num_layers", &L::layers}};
+  if constexpr (requires(L l) { l.nonlinearity; })
+    arguments.push_back({"nonlinearity", &L::nonlinearity});
+  arguments.push_back({"bias", &L::bias});
+  arguments.push_back({"dropout", &L::dropout});
+  arguments.push_back({"bidirectional", &L::bidirectional});
+  return row<L>(name, about, arguments);
+}
+template <class L>
+LayerRow cell_row(const char* name, const char* about) {
+  std::vector<Argument<L>> arguments{{"input_size", &L::input, kRequired},
+                                     {"hidden_size", &L::hidden, kRequired},
+                                     {"bias", &L::bias}};
+  if constexpr (requires(L l) { l.nonlinearity; })
+    arguments.push_back({"nonlinearity", &L::nonlinearity});
+  return row<L>(name, about, arguments);
+}
+void add_recurrent(std::vector<LayerRow>& rows) {
+  rows.push_back(recurrent_row<nn::RNN>(
+      "RNN",
+      "h' = f(w_ih x + b_ih + w_hh h + b_hh) for each step of x (T, input_size) or (N, T, "
+      "input_size).\n\n"
+      "With PyTorch's parameters; f is tanh or relu. A call starts from zeros; `run` takes and "
+      "gives the state."));
+  rows.push_back(recurrent_row<nn::LSTM>(
+      "LSTM",
+      "Long short-term memory (Hochreiter and Schmidhuber 1997) for each step of x (T, input_size) "
+      "or (N, T, input_size).\n\n"
+      "With PyTorch's parameters and order of gates. A call starts from zeros; `run` takes and "
+      "gives the state."));
+  rows.push_back(recurrent_row<nn::GRU>(
+      "GRU",
+      "Gated recurrent units (Cho et al. 2014) for each step of x (T, input_size) or (N, T, "
+      "input_size).\n\n"
+      "With PyTorch's parameters and order of gates. A call starts from zeros; `run` takes and "
+      "gives the state."));
+  rows.push_back(cell_row<nn::RNNCell>(
+      "RNNCell",
+      "One step of an RNN: x (..., input_size) and h (..., hidden_size) to the next h."));
+  rows.push_back(cell_row<nn::LSTMCell>(
+      "LSTMCell", "One step of an LSTM: x (..., input_size) and (h, c) to the next (h, c)."));
+  rows.push_back(cell_row<nn::GRUCell>(
+      "GRUCell", "One step of a GRU: x (..., input_size) and h (..., hidden_size) to the next h."));
+}
+
 // The layers whose arguments are the members of a struct. A new one has its row here, and its class
 // in Python follows.
 std::vector<LayerRow> make_layer_rows() {
@@ -427,6 +496,7 @@ std::vector<LayerRow> make_layer_rows() {
           {{"inputs", &Perceptron::inputs, kRequired}}),
   };
   add_pooling(rows);
+  add_recurrent(rows);
   return rows;
 }
 const std::vector<LayerRow>& layer_rows() {
@@ -526,6 +596,21 @@ void add_layers(py::module_& m) {
              return to_python(
                  layer.call(args, values,
                             key.is_none() ? std::nullopt : std::optional(value_in(b, key, "key"))));
+           })
+      .def("run",
+           [](const Layer& layer, const py::object& params, const py::sequence& inputs,
+              const py::object& key) {
+             Builder& b = written();
+             const Args args = args_from(b, params, "params");
+             std::vector<Value> values;
+             for (const py::object& x : items_of(inputs))
+               values.push_back(x.is_none() ? Value() : value_in(b, x, "a layer's input"));
+             py::list results;
+             for (const Value& v :
+                  layer.run(args, values,
+                            key.is_none() ? std::nullopt : std::optional(value_in(b, key, "key"))))
+               results.append(to_python(v));
+             return results;
            })
       .def("training",
            [](const Layer& layer, const py::object& params, const py::object& state,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "function.h"
 #include "limpid/core/half.h"
 #include "limpid/nn/activation.h"
 #include "op_table.h"
@@ -70,7 +71,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 const char* kind_text(char kind);  // see the docstrings below
-char kind_of(const AttributeSpec& a) { return "BIDSTC"[static_cast<std::size_t>(a.kind)]; }
+char kind_of(const AttributeSpec& a) { return "BIDSTCF"[static_cast<std::size_t>(a.kind)]; }
 
 // "a", "b", ... for the inputs of an op, and its attributes by their names.
 void describe(Row& row, const Op& op) {
@@ -117,6 +118,9 @@ void set_attribute(Attributes& attributes, const AttributeSpec& a, const py::obj
       break;
     case AttributeKind::kTensor:
       attributes.set(name, constant_of(leaf_of(o, name.c_str())));
+      break;
+    case AttributeKind::kFunction:
+      attributes.set(name, Nested(function_of(o, name.c_str())));
       break;
   }
 }
@@ -389,6 +393,8 @@ const char* kind_text(char kind) {
       return "{'mean', 'sum', 'none'}";
     case 'C':
       return "array_like";
+    case 'F':
+      return "Function";
     default:
       return "str";
   }

@@ -27,14 +27,17 @@ __all__ = [
     "call",
     "collapse",
     "compile",
+    "cond",
     "custom_vjp",
     "dot",
     "expand",
     "grad",
     "jvp",
+    "map",
     "no_copy",
     "parse",
     "quantize",
+    "scan",
     "simplify",
     "stack",
     "stop_gradient",
@@ -44,6 +47,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
     "with_gradient",
 ]
 
@@ -122,7 +126,7 @@ class _Gradient(_Code):
             if all(isinstance(w, str) for w in chosen):
                 self._names = [str(w) for w in chosen]
             elif all(isinstance(w, SupportsIndex) for w in chosen):
-                self._positions = tuple(map(operator.index, chosen))
+                self._positions = tuple(operator.index(w) for w in chosen)
             else:
                 raise TypeError("wrt: positions of arguments, or names in the first one, not both")
 
@@ -342,8 +346,8 @@ def _axes_of(tree: Any, axes: Any, what: str) -> List[Optional[int]]:
     parts: List[Tuple[Any, Any]] = []
     if isinstance(axes, Mapping):
         if not isinstance(tree, Mapping) or set(axes) != set(tree):
-            have = ", ".join(map(str, list(tree)[:8])) if isinstance(tree, Mapping) else type(tree).__name__
-            raise InvalidArgumentError(f"vmap: {what}: expected axes for {have}, got {', '.join(map(str, list(axes)[:8]))}")
+            have = ", ".join(str(t) for t in list(tree)[:8]) if isinstance(tree, Mapping) else type(tree).__name__
+            raise InvalidArgumentError(f"vmap: {what}: expected axes for {have}, got {', '.join(str(a) for a in list(axes)[:8])}")
         parts = [(tree[name], axes[name]) for name in tree]
     elif isinstance(axes, (list, tuple)):
         if not isinstance(tree, (list, tuple)) or len(axes) != len(tree):
@@ -442,7 +446,7 @@ def _cotangent(argument: Any, given: Any) -> Any:
             raise TypeError("with_gradient: the cotangent of a mapping is a mapping")
         for name in parts:
             if name not in argument:
-                raise NotFoundError(f"there is no '{name}' among {', '.join(map(str, list(argument)[:8]))}")
+                raise NotFoundError(f"there is no '{name}' among {', '.join(str(a) for a in list(argument)[:8])}")
         return {name: _cotangent(part, parts.get(name)) for name, part in argument.items()}
     if isinstance(argument, (list, tuple)):
         if given is not None and (not isinstance(given, (list, tuple)) or len(given) != len(argument)):
@@ -521,6 +525,206 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
     (limpid.Array(f32[] (6.0)), limpid.Array(f32[2] (3.0, 3.0)))
     """
     return _WithGradient(f, gradient)
+
+
+class _Scan(_Code):
+    def __init__(self, code: Callable[..., Any], length: Optional[int], reverse: bool) -> None:
+        super().__init__(code)
+        self._length = length
+        self._reverse = reverse
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        init, xs = args
+        carry, form = _core.flatten(init)
+        scanned, _ = _core.flatten(xs)
+        values = _core.as_values([*carry, *scanned], self.__name__)
+        length = self._length
+        types = [v.type for v in values[: len(carry)]]
+        for v in values[len(carry) :]:
+            if not v.ndim:
+                raise ShapeError(f"scan: expected an array with a dimension of steps, got {v.type}")
+            if length is not None and v.shape[0] != length:
+                raise ShapeError(f"scan: expected {length} steps along the first dimension, got {v.type}")
+            length = v.shape[0]
+            types.append(f"{v.type.split('[')[0]}{list(v.shape[1:])}")
+        if length is None:
+            raise InvalidArgumentError("scan: expected a length, as there is nothing to take parts of")
+        f, captured, result = _core.trace_inside(self._code, _core.flatten((init, xs))[1], types)
+        places = result.build(list(range(len(result))))
+        if not isinstance(places, tuple) or len(places) != 2:
+            raise TypeError(f"scan: expected the next carry and a result, a tuple of two, from {self.__name__}")
+        if _core.flatten(places[0])[1] != form:
+            raise TypeError(f"scan: expected a next carry of the form of the first one from {self.__name__}")
+        made = _core.call_op(
+            "scan",
+            *values,
+            *captured,
+            body=f,
+            carries=len(carry),
+            length=length,
+            reverse=self._reverse,
+            scanned=len(scanned),
+        )
+        return result.build(made if isinstance(made, (list, tuple)) else [made])
+
+
+def scan(
+    f: Callable[[Any, Any], Any],
+    init: Any,
+    xs: Any = None,
+    length: Optional[int] = None,
+    reverse: bool = False,
+) -> Tuple[Any, Any]:
+    """A loop over time, one op whatever its number of steps (JAX: ``jax.lax.scan``).
+
+    Parameters
+    ----------
+    f : callable
+        ``f(carry, x)`` gives the next carry, of the same form and types, and a result, which may be None. What
+        it captures is shared by all steps.
+    init : array_like, or a tree
+        The carry before the first step.
+    xs : array_like, or a tree, optional
+        Step t gets element t of each array along its first dimension; without arrays, None.
+    length : int, optional
+        The number of steps; needed only where `xs` has no arrays.
+    reverse : bool
+        From the last step to the first. The results of step t are at t all the same.
+
+    Returns
+    -------
+    tuple
+        The carry after the last step, and the results of all steps, each ``[length, ...]``.
+
+    Notes
+    -----
+    The order of the steps defines the bits. A plan has the steps of `f` once, and memory for one step besides
+    the results. The gradient is a scan in the reverse order; the forward scan keeps for it what the gradient
+    of `f` reads of each step. The gradient of what all steps share is added up in that order.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.scan(lambda total, x: (total + x, total), lp.asarray(0.0), lp.asarray([1.0, 2.0, 3.0]))
+    (limpid.Array(f32[] (6.0)), limpid.Array(f32[3] (0.0, 1.0, 3.0)))
+    """
+    last, ys = _Scan(f, None if length is None else operator.index(length), bool(reverse))(init, xs)
+    return last, ys
+
+
+def map(f: Callable[[Any], Any], xs: Any) -> Any:  # noqa: A001
+    """`f` of each element of `xs` along the first dimension, one after the other; the results stacked.
+
+    A `scan` without a carry (JAX: ``jax.lax.map``). It needs the memory of one call, where `vmap` has all at
+    once.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.map(lambda x: x * x, lp.asarray([1.0, 2.0, 3.0]))
+    limpid.Array(f32[3] (1.0, 4.0, 9.0))
+    """
+    return scan(lambda carry, x: (carry, f(x)), (), xs)[1]
+
+
+def _placed(f: Function, values: Sequence[Any], places: Sequence[int]) -> Function:
+    """`f` as a Function of all values, of which it takes those at these places."""
+    code = lambda *given: tuple(_core.inline(f, [given[i] for i in places]))  # noqa: E731
+    return _core.trace_inside(code, _core.flatten(tuple(values))[1], [v.type for v in values])[0]
+
+
+class _Cond(_Code):
+    def __init__(self, yes: Callable[..., Any], no: Callable[..., Any]) -> None:
+        super().__init__(yes)
+        self._no = _Code(no)
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        predicate = _core.as_values([args[0]], "cond")[0]
+        yes, of_yes, _, result = self._traced(args[1:], {})
+        no, of_no, _, other = self._no._traced(args[1:], {})
+        if result != other:
+            raise TypeError(f"cond: {self.__name__} and {self._no.__name__} give results of different forms")
+        count = len(_core.flatten(args[1:])[0])
+        captured = of_yes[count:], of_no[count:]
+        values = [*of_yes[:count], *captured[0], *captured[1]]
+        own = [*range(count + len(captured[0]))]
+        others = [*range(count), *range(len(own), len(values))]
+        made = _core.call_op("cond", predicate, *values, no=_placed(no, values, others), yes=_placed(yes, values, own))
+        return result.build(made if isinstance(made, (list, tuple)) else [made])
+
+
+def cond(predicate: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """One of two pieces of code, by a bool that is known when it runs (JAX: ``jax.lax.cond``).
+
+    Parameters
+    ----------
+    predicate : array_like
+        A scalar of bool. Under `vmap`, if it differs between examples, both are computed.
+    true_fun, false_fun : callable
+        Only one of them runs. Both take the operands and give results of the same form and types.
+    *operands : array_like, or trees
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> f = lp.compile(lambda x: lp.cond(x.sum() > 0, lambda: x * 2.0, lambda: -x))
+    >>> f(lp.asarray([1.0, 2.0])), f(lp.asarray([-1.0, -2.0]))
+    (limpid.Array(f32[2] (2.0, 4.0)), limpid.Array(f32[2] (1.0, 2.0)))
+    """
+    for code in (true_fun, false_fun):
+        if not callable(code):
+            raise TypeError(f"cond() expected code for both branches, not {type(code).__name__}")
+    return _Cond(true_fun, false_fun)(predicate, *operands)
+
+
+class _While(_Code):
+    def __init__(self, test: Callable[..., Any], body: Callable[..., Any], limit: int) -> None:
+        super().__init__(body)
+        self._test = _Code(test)
+        self._limit = limit
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        test, of_test, _, _ = self._test._traced(args, {})
+        body, of_body, _, result = self._traced(args, {})
+        leaves, form = _core.flatten(args[0])
+        if result != form:
+            raise TypeError(f"while_loop: expected a carry of the form of the first one from {self.__name__}")
+        count = len(leaves)
+        values = [*of_body[:count], *of_test[count:], *of_body[count:]]
+        own = [*range(count), *range(len(of_test), len(values))]
+        made = _core.call_op(
+            "while_loop",
+            *values,
+            body=_placed(body, values, own),
+            carries=count,
+            condition=_placed(test, values, [*range(len(of_test))]),
+            limit=self._limit,
+        )
+        return result.build(made if isinstance(made, (list, tuple)) else [made])
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init: Any, limit: Optional[int] = None
+) -> Any:
+    """Steps of `body_fun` while `cond_fun` is true (JAX: ``jax.lax.while_loop``).
+
+    Parameters
+    ----------
+    cond_fun, body_fun : callable
+        Of the carry: a scalar of bool, and the next carry, of the same form and types.
+    init : array_like, or a tree
+        The carry before the first step.
+    limit : int, optional
+        The most steps. A gradient needs one: it takes as many steps, and memory for each.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.while_loop(lambda x: x < 100.0, lambda x: x * 2.0, lp.asarray(3.0))
+    limpid.Array(f32[] (192.0))
+    """
+    most = 2**63 - 1 if limit is None else operator.index(limit)
+    return _While(cond_fun, body_fun, most)(init)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -714,7 +918,7 @@ def call(op: str, *inputs: Any, **attributes: Any) -> Any:
 def _first_array(x: Any) -> Any:
     """The first Array or Value in nested lists, or None."""
     if isinstance(x, (list, tuple)):
-        return next((found for found in map(_first_array, x) if found is not None), None)
+        return next((found for found in (_first_array(part) for part in x) if found is not None), None)
     return x if isinstance(x, (Array, Value)) else None
 
 

@@ -251,6 +251,59 @@ class _Perceptron(_Layer):
         return _run(lambda p, a, t: _core.perceptron_learn(self.inputs, p, a, t, rate), params, x, target)
 
 
+def _recur(layer: _Layer, params: Any, x: Any, state: Any, lengths: Any, key: Any) -> Any:
+    """The result of a recurrent layer, and its state: h, or a tuple (h, c)."""
+    h, c = state if isinstance(state, (tuple, list)) else (state, None)
+    code = lambda *given: layer._layer.run(given[0], given[1:5], given[5])  # noqa: E731
+    y, *last = _run(code, params, x, h, c, lengths, key)
+    return y, last[0] if len(last) == 1 else tuple(last)
+
+
+class _RNN(_Layer):
+    def run(
+        self, params: Mapping[str, Any], x: Any, state: Any = None, *, lengths: Any = None, key: Any = None
+    ) -> Tuple[Any, Any]:
+        """The result and the state after the last step: h, (layers directions, [N,] hidden_size).
+
+        Without a state, zeros. With lengths, i32 (N,) or a scalar, each example ends after so many steps: its
+        state is the one then, its result 0 from there on, and the reverse direction begins there. With a key,
+        dropout between the layers is active.
+        """
+        y, h = _recur(self, params, x, state, lengths, key)
+        return y, h
+
+
+class _GRU(_Layer):
+    run = _RNN.run
+
+
+class _LSTM(_Layer):
+    def run(
+        self, params: Mapping[str, Any], x: Any, state: Any = None, *, lengths: Any = None, key: Any = None
+    ) -> Tuple[Any, Tuple[Any, Any]]:
+        """As `RNN.run`; the state is a tuple (h, c)."""
+        y, (h, c) = _recur(self, params, x, state, lengths, key)
+        return y, (h, c)
+
+
+class _RNNCell(_Layer):
+    def __call__(self, params: Mapping[str, Any], x: Any, h: Any = None) -> Any:
+        """The next h; without one, it is zeros."""
+        return _run(lambda p, a, b: self._layer.run(p, (a, b), None), params, x, h)[0]
+
+
+class _GRUCell(_Layer):
+    __call__ = _RNNCell.__call__  # type: ignore[assignment]
+
+
+class _LSTMCell(_Layer):
+    def __call__(self, params: Mapping[str, Any], x: Any, state: Any = None) -> Tuple[Any, Any]:
+        """The next (h, c); without a state, it is zeros."""
+        h, c = (None, None) if state is None else state
+        next_h, next_c = _run(lambda p, a, b, d: self._layer.run(p, (a, b, d), None), params, x, h, c)
+        return next_h, next_c
+
+
 # ---- written by ./dev docs from python/bindings/layers.cc
 
 
@@ -695,7 +748,90 @@ class AdaptiveMaxPool3d(_Layer):
     _name: ClassVar[str] = "AdaptiveMaxPool3d"
 
 
-__all__ += ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout2d", "Embedding", "FeedForward", "Flatten", "GatedFeedForward", "GroupNorm", "InstanceNorm", "LPPool1d", "LPPool2d", "LPPool3d", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MultiHeadAttention", "Perceptron", "PixelShuffle", "PixelUnshuffle", "RmsNorm", "Upsample"]
+@dataclass(frozen=True)
+class RNN(_RNN):
+    """h' = f(w_ih x + b_ih + w_hh h + b_hh) for each step of x (T, input_size) or (N, T, input_size).
+
+    With PyTorch's parameters; f is tanh or relu. A call starts from zeros; `run` takes and gives the state.
+    """
+
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    nonlinearity: str = "tanh"
+    bias: bool = True
+    dropout: float = 0.0
+    bidirectional: bool = False
+    takes_key = True
+    _name: ClassVar[str] = "RNN"
+
+
+@dataclass(frozen=True)
+class LSTM(_LSTM):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997) for each step of x (T, input_size) or (N, T, input_size).
+
+    With PyTorch's parameters and order of gates. A call starts from zeros; `run` takes and gives the state.
+    """
+
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    bias: bool = True
+    dropout: float = 0.0
+    bidirectional: bool = False
+    takes_key = True
+    _name: ClassVar[str] = "LSTM"
+
+
+@dataclass(frozen=True)
+class GRU(_GRU):
+    """Gated recurrent units (Cho et al. 2014) for each step of x (T, input_size) or (N, T, input_size).
+
+    With PyTorch's parameters and order of gates. A call starts from zeros; `run` takes and gives the state.
+    """
+
+    input_size: int
+    hidden_size: int
+    num_layers: int = 1
+    bias: bool = True
+    dropout: float = 0.0
+    bidirectional: bool = False
+    takes_key = True
+    _name: ClassVar[str] = "GRU"
+
+
+@dataclass(frozen=True)
+class RNNCell(_RNNCell):
+    """One step of an RNN: x (..., input_size) and h (..., hidden_size) to the next h."""
+
+    input_size: int
+    hidden_size: int
+    bias: bool = True
+    nonlinearity: str = "tanh"
+    _name: ClassVar[str] = "RNNCell"
+
+
+@dataclass(frozen=True)
+class LSTMCell(_LSTMCell):
+    """One step of an LSTM: x (..., input_size) and (h, c) to the next (h, c)."""
+
+    input_size: int
+    hidden_size: int
+    bias: bool = True
+    _name: ClassVar[str] = "LSTMCell"
+
+
+@dataclass(frozen=True)
+class GRUCell(_GRUCell):
+    """One step of a GRU: x (..., input_size) and h (..., hidden_size) to the next h."""
+
+    input_size: int
+    hidden_size: int
+    bias: bool = True
+    _name: ClassVar[str] = "GRUCell"
+
+
+__all__ += ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BatchNorm", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Dropout", "Dropout2d", "Embedding", "FeedForward", "Flatten", "GRU", "GRUCell", "GatedFeedForward", "GroupNorm", "InstanceNorm", "LPPool1d", "LPPool2d", "LPPool3d", "LSTM", "LSTMCell", "LayerNorm", "Linear", "LocalResponseNorm", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MultiHeadAttention", "Perceptron", "PixelShuffle", "PixelUnshuffle", "RNN", "RNNCell", "RmsNorm", "Upsample"]
 # ---- until here
 
 

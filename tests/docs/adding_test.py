@@ -18,7 +18,7 @@ import unittest
 # What the program tests/docs/adding/NAME.cc prints. It is linked with the patched sources and, where the library's objects may have
 # unpatched functions inlined, since they were compiled in groups, with these.
 PRINTED = {
-    "activation": (["limpid/ops/all_ops.cc"], "softsign 0.5 -0.75 0.875\nONNX: Softsign\nC++: its body\n"),
+    "activation": (["limpid/transforms/all_ops.cc"], "softsign 0.5 -0.75 0.875\nONNX: Softsign\nC++: its body\n"),
     "optimizer": (["limpid/optim/optimizer.cc"],
                   "beta1 0.9\nbeta2 0.99\nweight_decay 0\ndecay_vectors 1\n0.75 1.25\n"
                   "optimizer: gradient of 'w': expected the shape of f32[2], got f32[]\n"),

@@ -205,14 +205,14 @@ TEST(If, OfBranchesOrConditionsThatDoNotFitIsRefused) {
 }
 
 // A condition that takes too much arithmetic at import is as one that is not known.
-TEST(If, OfAConditionThatIsDearIsASelectOfBothBranches) {
+TEST(If, OfAConditionThatIsDearIsACond) {
   const ::onnx::ModelProto model = model_of(
       "(float[2] x) => (y) <int64[1] many = {3000000}, float zero = {0}> { zeros = "
       "ConstantOfShape(many) sum = ReduceSum <keepdims = 0> (zeros) none = Greater(sum, "
       "zero) y = If (none) <" +
       branch("then", "Relu(x)") + ", " + branch("else", "Neg(x)") + "> }");
   const std::vector<std::string> ops = ops_of(import(model));
-  EXPECT_NE(std::find(ops.begin(), ops.end(), "select"), ops.end());
+  EXPECT_NE(std::find(ops.begin(), ops.end(), "cond"), ops.end());
   EXPECT_EQ(numbers(import(model), {kX}), (Numbers{8, -8}));
 }
 
@@ -356,6 +356,47 @@ TEST(Loop, GivesWhatItCarries) {
   body_of(none).mutable_output(2)->set_name("turn");
   const onnx::Imported imported = import(none);
   EXPECT_EQ(to_string(imported.function.type(imported.function.outputs()[0].value)), "i64[0]");
+}
+
+TEST(Loop, OfManyTurnsIsAScan) {
+  const onnx::Imported imported = import(looping(20));
+  const std::vector<std::string> ops = ops_of(imported);
+  EXPECT_NE(std::find(ops.begin(), ops.end(), "scan"), ops.end());
+  const Numbers all = numbers(imported, {kX});
+  ASSERT_EQ(all.size(), 40u);
+  for (std::size_t i = 0; i < 40; ++i)
+    EXPECT_EQ(all[i], (i % 2 == 0 ? -8.0f : 8.0f) * static_cast<float>(2 + i / 2));
+}
+
+TEST(Loop, OfUnknownTurnsIsAWhileLoop) {
+  const ::onnx::ModelProto model = model_of(
+      "(float[2] x, int64 turns, bool start) => (last) { last = Loop (turns, start, x) <body = b "
+      "(int64 turn, bool go_on, float[2] sum) => (more, next) <float most = {30}> { next = "
+      "Add(sum, "
+      "x) size = ReduceMax <keepdims = 0> (next) more = Less(size, most) }> }");
+  const onnx::Imported imported = import(model);
+  const std::vector<std::string> ops = ops_of(imported);
+  EXPECT_NE(std::find(ops.begin(), ops.end(), "while_loop"), ops.end());
+  const auto last = [&](std::int64_t turns, bool start) {
+    return numbers(imported, {kX, Tensor::scalar(turns), Tensor::scalar(start)});
+  };
+  EXPECT_EQ(last(2, true), (Numbers{-24, 24}));
+  EXPECT_EQ(last(100, true), (Numbers{-32, 32}));
+  EXPECT_EQ(last(100, false), (Numbers{-8, 8}));
+  EXPECT_EQ(last(-1, true), (Numbers{-8, 8}));
+}
+
+// A carried value that grows has no type of its own.
+TEST(Loop, WhoseTypesChangeIsUnrolledOrRefused) {
+  const auto growing = [](const std::string& turns) {
+    return model_of("(float[2] x" + std::string(turns.empty() ? ", int64 turns" : "") +
+                    ") => (last) <bool go = {1}" +
+                    (turns.empty() ? "" : ", int64 turns = {" + turns + "}") +
+                    "> { last = Loop (turns, go, x) <body = b (int64 turn, bool go_on, float[n] s) "
+                    "=> (go_on, next) { next = Concat <axis = 0> (s, x) }> }");
+  };
+  EXPECT_EQ(numbers(import(growing("10")), {kX}).size(), 22u);
+  expect_refused_model(ErrorCode::kUnsupported, growing(""));
 }
 
 TEST(Loop, WithoutEndIsRefused) {

@@ -94,7 +94,8 @@ void describe_op(const Replay& replay, const Node& node, NonFiniteOrigin& origin
   origin.ops.emplace_back(node.op->name);
   std::vector<Tensor> operands;
   for (ValueId id : node.inputs) operands.push_back(replay.value(id));
-  if (node.op->body) {
+  // A loop is not opened: its body has all of its steps.
+  if (node.op->body && !node.op->evaluation) {
     const Function::CallTypes types = replay.function.call_types(node);
     const Function body =
         body_of({*node.op, types.inputs, types.outputs, node.attributes, node.scope});

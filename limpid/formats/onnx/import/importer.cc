@@ -87,6 +87,7 @@ std::int64_t version_of(const Opsets& opsets, std::string_view domain) {
 
 Importer::Importer(const ModelContents& model, const ImportOptions& options)
     : model_(model), options_(options), builder_(model.graph.name) {
+  frames_.push_back({&builder_, {}});
   for (const FunctionContents& f : model.functions)
     if (!functions_.emplace(FunctionKey{f.domain, f.name, f.overload}, &f).second)
       broken(fmt::format("duplicate function {}", in_quotes(f.name)));
@@ -105,23 +106,42 @@ Imported Importer::run() {
   imported.function = with_quantized_linear(simplify(builder_.finish(results, names)));
   imported.metadata = model_.metadata;
   imported.random = random_;
-  for (const ValueId id : known_.used()) {
-    const std::string& name = input_name(id);
+  for (const ValueId id : frames_.front().known.used()) {
+    const std::string& name = input_names_[static_cast<std::size_t>(id)];
     (params_.find(name) ? imported.fixed_params : imported.fixed).push_back(name);
   }
   imported.params = std::move(params_);
   return imported;
 }
 
-const std::string& Importer::input_name(ValueId id) const {
-  return input_names_[static_cast<std::size_t>(id)];
+Importer::Frame& Importer::frame_of(const Value& value) {
+  for (Frame& frame : frames_)
+    if (frame.builder == &value.builder()) return frame;
+  throw Error(ErrorCode::kInternal, "onnx: a value of a graph that is complete");
+}
+
+std::string Importer::input_name(const Value& value, ValueId id) {
+  if (frame_of(value).builder == &builder_) return input_names_[static_cast<std::size_t>(id)];
+  return "of a loop or branch";
+}
+
+Value Importer::here(const Value& value) {
+  if (&value.builder() == &builder()) return value;
+  KnownValues& all = known(value);
+  if (!all.is_known(value)) return value;
+  try {
+    return constant(builder(), all.value(value));
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::kUnsupported) throw;
+    return value;  // too much arithmetic for an import
+  }
 }
 
 void Importer::add_input(Scope& scope, const std::string& name, const Type& type,
                          const Tensor* value) {
   const Value input = builder_.input(name, type);
   input_names_.push_back(name);
-  if (value) known_.give(input, *value);
+  if (value) frames_.front().known.give(input, *value);
   scope.set(name, input);
 }
 
@@ -153,7 +173,7 @@ void Importer::add_inputs(Scope& scope) {
     add_input(scope, input->name, type, known == options_.known.end() ? nullptr : &known->second);
   }
   for (const auto& [name, tensor] : graph.initializers)
-    if (!is_parameter(tensor)) scope.set(name, constant(builder_, tensor));
+    if (!is_parameter(tensor)) scope.set(name, constant(builder(), tensor));
 }
 
 Values Importer::outputs(const std::vector<std::string>& names, const Scope& scope) const {
@@ -185,7 +205,7 @@ void Importer::node(const NodeContents& contents, Scope& scope) {
   count_node();
   try {
     Values results;
-    const Builder::Scope layer(builder_, scope_name(contents.name));
+    const Builder::Scope layer(builder(), scope_name(contents.name));
     if (const FunctionContents* function = find_function(contents)) {
       results = call_function(*function, contents, scope);
     } else {
@@ -256,11 +276,35 @@ Values Importer::graph(const GraphContents& graph, const Scope& outer,
                        graph.inputs.size(), arguments.size()));
   Scope scope(&outer);
   for (std::size_t i = 0; i < arguments.size(); ++i) scope.set(graph.inputs[i].name, arguments[i]);
-  for (const auto& [name, tensor] : graph.initializers) scope.set(name, constant(builder_, tensor));
+  for (const auto& [name, tensor] : graph.initializers)
+    scope.set(name, constant(builder(), tensor));
   nodes(graph.nodes, scope);
   std::vector<std::string> names;
   for (const ValueContents& o : graph.outputs) names.push_back(o.name);
   return outputs(names, scope);
+}
+
+TracedGraph Importer::trace(const GraphContents& graph, const Scope& outer,
+                            const GraphInputs& arguments, const GraphResults& finish) {
+  Builder inner(graph.name, builder());
+  // After an error, what called this may try another way.
+  struct Guard {
+    Importer& importer;
+    std::size_t frames = importer.frames_.size();
+    int depth = importer.depth_;
+    std::set<const FunctionContents*> active = importer.active_;
+    ~Guard() {
+      importer.frames_.resize(frames, Frame{nullptr, {}});
+      importer.depth_ = depth;
+      importer.active_ = std::move(active);
+    }
+  };
+  const Guard guard{*this};
+  frames_.push_back({&inner, {}});
+  Values results = this->graph(graph, outer, arguments(inner));
+  finish(results);
+  Function function = inner.finish(results);
+  return {std::move(function), inner.captured()};
 }
 
 }  // namespace limpid::onnx::detail

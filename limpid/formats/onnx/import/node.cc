@@ -35,8 +35,9 @@ Value Node::input(std::size_t i) const {
 Value Node::optional_input(std::size_t i) const {
   if (i >= contents_.inputs.size() || contents_.inputs[i].empty()) return {};
   const Value value = scope_.find(contents_.inputs[i]);
+  if (value) return importer_.here(value);
   // Within a function, the call may have omitted an input that a node of the body takes.
-  if (!value && !scope_.may_be_left_out(contents_.inputs[i]))
+  if (!scope_.may_be_left_out(contents_.inputs[i]))
     fail(ErrorCode::kFormat,
          fmt::format("no earlier node computes {}", in_quotes(contents_.inputs[i])));
   return value;
@@ -51,19 +52,18 @@ Values Node::inputs(std::size_t least) const {
   return values;
 }
 
-bool Node::is_known(std::size_t i) const {
-  return has_input(i) && importer_.known().is_known(input(i));
-}
+bool Node::is_known(std::size_t i) const { return has_input(i) && is_known(input(i)); }
+bool Node::is_known(Value value) const { return importer_.known(value).is_known(value); }
 
 Tensor Node::known(std::size_t i) const { return known(input(i)); }
 
 Tensor Node::known(Value value) const {
-  const ValueId unknown = importer_.known().unknown_input(value);
+  const ValueId unknown = importer_.known(value).unknown_input(value);
   if (unknown >= 0)
     fail(ErrorCode::kUnsupported,
          fmt::format("it depends on the values of input {}, which are unknown at import",
-                     in_quotes(importer_.input_name(unknown))));
-  return importer_.known().value(value);
+                     in_quotes(importer_.input_name(value, unknown))));
+  return importer_.known(value).value(value);
 }
 
 std::vector<std::int64_t> Node::known_integers(std::size_t i) const {
@@ -150,6 +150,9 @@ std::vector<std::int64_t> Node::integers(std::string_view name) const {
 std::vector<double> Node::reals(std::string_view name) const {
   return get<std::vector<double>>(name);
 }
+std::vector<std::string> Node::texts(std::string_view name) const {
+  return get<std::vector<std::string>>(name);
+}
 Tensor Node::tensor(std::string_view name) const { return get<Tensor>(name); }
 
 Dtype Node::dtype(std::string_view name) const {
@@ -177,6 +180,12 @@ bool Node::wants_output(std::size_t i) const {
 Values Node::inline_graph(std::string_view attribute, std::span<const Value> arguments) const {
   return importer_.graph(*get<std::shared_ptr<const detail::GraphContents>>(attribute), scope_,
                          arguments);
+}
+
+TracedGraph Node::trace_graph(std::string_view attribute, const GraphInputs& arguments,
+                              const GraphResults& finish) const {
+  return importer_.trace(*get<std::shared_ptr<const detail::GraphContents>>(attribute), scope_,
+                         arguments, finish);
 }
 
 void Node::is_random() const { importer_.is_random(); }

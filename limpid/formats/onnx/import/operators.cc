@@ -50,6 +50,7 @@ std::span<const std::span<const NodeOp>> all_operators() {
       detail::sort_and_scan_operators, detail::slicing_operators,
       detail::product_operators,       detail::reduction_operators,
       detail::shape_operators,         detail::convolution_operators,
+      detail::recurrent_operators,
   };
   static const std::vector<NodeOp> of_records = operators_of_records(written);
   static const std::vector<std::span<const NodeOp>> tables = [] {

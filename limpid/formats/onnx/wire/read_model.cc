@@ -147,7 +147,7 @@ class Reader {
   // Its fields, the kind among them, may come in any order.
   AttributeContents attribute(MessageBytes message) {
     constexpr std::int64_t kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6,
-                           kInts = 7;
+                           kInts = 7, kStrings = 8;
     AttributeContents a;
     budget_.charge(2 * sizeof a);
     std::int64_t kind = 0;
@@ -171,6 +171,9 @@ class Reader {
         break;
       case kInts:
         a.value = std::vector<std::int64_t>();
+        break;
+      case kStrings:
+        a.value = std::vector<std::string>();
         break;
       default:
         break;
@@ -197,6 +200,9 @@ class Reader {
         case 8:
           if (kind == kInts) wire.each_integer([&](std::int64_t v) { append<std::int64_t>(a, v); });
           break;
+        case 9:
+          if (kind == kStrings) append<std::string>(a, text(wire));
+          break;
         default:
           break;
       }
@@ -206,7 +212,7 @@ class Reader {
   template <class T, class V>
   void append(AttributeContents& a, V value) {
     budget_.charge(2 * sizeof(T));
-    std::get<std::vector<T>>(a.value).push_back(static_cast<T>(value));
+    std::get<std::vector<T>>(a.value).push_back(static_cast<T>(std::move(value)));
   }
 
   ValueContents value(MessageBytes message) {

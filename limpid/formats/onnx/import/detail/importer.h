@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -60,14 +61,26 @@ class Importer {
 
   // ---- for Node
 
-  Builder& builder() { return builder_; }
-  KnownValues& known() { return known_; }
-  const std::string& input_name(ValueId id) const;
+  // Of the Function that is being built: that of the model, or of a graph inside it.
+  Builder& builder() { return *frames_.back().builder; }
+  // Those of the Function that a value belongs to.
+  KnownValues& known(const Value& value) { return frame_of(value).known; }
+  std::string input_name(const Value& value, ValueId id);
+  // A value of a Function around as a constant, if it is known; else itself.
+  Value here(const Value& value);
   void is_random() { random_ = true; }
   Values graph(const GraphContents& graph, const Scope& outer, std::span<const Value> arguments);
+  TracedGraph trace(const GraphContents& graph, const Scope& outer, const GraphInputs& arguments,
+                    const GraphResults& finish);
 
  private:
   using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
+
+  struct Frame {
+    Builder* builder;
+    KnownValues known;
+  };
+  Frame& frame_of(const Value& value);
 
   const FunctionContents* find_function(const NodeContents& node) const;
   void add_inputs(Scope& scope);
@@ -82,7 +95,7 @@ class Importer {
   const ModelContents& model_;
   const ImportOptions& options_;
   Builder builder_;
-  KnownValues known_;
+  std::deque<Frame> frames_;  // from the outermost Function to the innermost
   std::map<FunctionKey, const FunctionContents*> functions_;
   std::set<const FunctionContents*> active_;
   std::vector<std::string> input_names_;  // of the function

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,17 @@ struct NodeContents;
 using Values = std::vector<Value>;
 
 class Node;
+
+// A graph attribute as a Function: its inputs are those that GraphInputs added to the builder, then
+// the captured values of the graphs around.
+struct TracedGraph {
+  Function function;
+  Values captured;
+};
+// Adds inputs, and returns the arguments of the graph.
+using GraphInputs = std::function<Values(Builder& builder)>;
+// Receives the outputs of the graph, and changes them to those of the Function.
+using GraphResults = std::function<void(Values& results)>;
 
 // How to import an operator in a range of versions.
 struct NodeOp {
@@ -82,6 +94,7 @@ class Node {
   Tensor known(std::size_t i) const;
   Tensor known(Value value) const;
   bool is_known(std::size_t i) const;
+  bool is_known(Value value) const;
   // The same as integers, for an i32 or i64 tensor of rank 0 or 1; and as one integer, for a tensor
   // with one element. Throw kDtype or kShape otherwise.
   std::vector<std::int64_t> known_integers(std::size_t i) const;
@@ -102,6 +115,7 @@ class Node {
   std::string text(std::string_view name, std::string_view otherwise) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
   std::vector<double> reals(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;
   Tensor tensor(std::string_view name) const;
   // An attribute that names an element type ("to", "dtype").
   Dtype dtype(std::string_view name) const;
@@ -122,6 +136,9 @@ class Node {
   // Inlines a graph attribute with `arguments` as its inputs, and returns its outputs. The graph
   // can use the values that the node can use. Throws kFormat if the number of arguments differs.
   Values inline_graph(std::string_view attribute, std::span<const Value> arguments) const;
+  // The graph as a Function of its own, instead.
+  TracedGraph trace_graph(std::string_view attribute, const GraphInputs& arguments,
+                          const GraphResults& finish) const;
 
   // Marks the results as random.
   void is_random() const;

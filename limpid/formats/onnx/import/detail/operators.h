@@ -23,6 +23,7 @@ extern const std::span<const NodeOp> pooling_operators;
 extern const std::span<const NodeOp> sort_and_scan_operators;
 extern const std::span<const NodeOp> slicing_operators;
 extern const std::span<const NodeOp> product_operators;
+extern const std::span<const NodeOp> recurrent_operators;
 extern const std::span<const NodeOp> reduction_operators;
 extern const std::span<const NodeOp> shape_operators;
 

@@ -25,7 +25,8 @@ struct AttributeContents {
   // An attribute of another type: it is skipped; reading its value is an error.
   struct Other {};
   using Value = std::variant<Other, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                             std::vector<double>, Tensor, std::shared_ptr<const GraphContents>>;
+                             std::vector<double>, std::vector<std::string>, Tensor,
+                             std::shared_ptr<const GraphContents>>;
 
   std::string name;
   std::string reference;  // in a function body: the call's attribute that gives its value
