@@ -163,7 +163,7 @@ bool has_plain_tokens(const Json& json, const Json& vocabulary) {
   for (const auto& [token, number] : vocabulary.members())
     if (number.is_small_integer()) numbers.insert(number.as_integer());
   for (const Json& token : elements_of(part(json, "added_tokens"))) {
-    if (!flag(token, "special", false)) return false;
+    if (!flag(token, "special", true)) return false;
     for (const char* rule : {"lstrip", "rstrip", "single_word", "normalized"})
       if (flag(token, rule, false)) return false;
     if (const Json& number = part(token, "id"); number.is_small_integer())
