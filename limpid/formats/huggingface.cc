@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using detail::HuggingFaceConfig;
 using detail::HuggingFaceTensor;
-using detail::HuggingFaceType;
 using detail::Reporter;
 
 constexpr std::size_t kMaxFiles = 1024;
@@ -106,7 +105,7 @@ Tensors tensors_of(const fs::path& folder) {
 // From their tensors to ours
 // ---------------------------------------------------------------------------------------------
 
-// Part `part` of `parts` of a matrix (in, parts * out), as (out, in); of a vector, as it is. Made
+// The rows of a parameter (out, in), or the elements of a vector, of a tensor that holds them. Made
 // of the mapped file when it is read, which a plan that packs it does once.
 template <class From, class To>
 Tensor turned(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
@@ -114,33 +113,40 @@ Tensor turned(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& 
     const std::span<const From> values = tensor.values<From>();
     const std::span<To> to(reinterpret_cast<To*>(bytes.data()), bytes.size() / sizeof(To));
     const auto value = [&](std::size_t i) {
-      if constexpr (std::is_same_v<From, To>)
+      if constexpr (std::is_same_v<From, To>) {
         return values[i];
-      else
+      } else {
         return to_f32(values[i]);
+      }
     };
-    const auto part = static_cast<std::size_t>(from.part);
-    if (!from.transposed) {
-      for (std::size_t i = 0; i < to.size(); ++i) to[i] = value(part * to.size() + i);
-      return;
-    }
     const auto rows = static_cast<std::size_t>(shape[0]);
-    const auto columns = static_cast<std::size_t>(shape[1]);
-    const std::size_t stride = rows * static_cast<std::size_t>(from.parts);
-    // In squares: reads and writes then stay in the cache.
-    constexpr std::size_t kSquare = 32;
-    for (std::size_t c0 = 0; c0 < columns; c0 += kSquare)
-      for (std::size_t r0 = 0; r0 < rows; r0 += kSquare)
-        for (std::size_t r = r0; r < std::min(r0 + kSquare, rows); ++r)
-          for (std::size_t c = c0; c < std::min(c0 + kSquare, columns); ++c)
-            to[r * columns + c] = value(c * stride + part * rows + r);
+    const std::size_t columns = rows == 0 ? 0 : to.size() / rows;
+    const auto row = [&](std::size_t r) {
+      return static_cast<std::size_t>(from.row(static_cast<std::int64_t>(r)));
+    };
+    if (!from.transposed) {
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c) to[r * columns + c] = value(row(r) * columns + c);
+    } else {
+      const auto stride = static_cast<std::size_t>(from.rows);
+      // In squares: reads and writes then stay in the cache.
+      constexpr std::size_t kSquare = 32;
+      for (std::size_t c0 = 0; c0 < columns; c0 += kSquare)
+        for (std::size_t r0 = 0; r0 < rows; r0 += kSquare)
+          for (std::size_t r = r0; r < std::min(r0 + kSquare, rows); ++r)
+            for (std::size_t c = c0; c < std::min(c0 + kSquare, columns); ++c)
+              to[r * columns + c] = value(c * stride + row(r));
+    }
+    if constexpr (std::is_same_v<To, float>)
+      if (from.adds_one)
+        for (float& one : to) one += 1;
   });
 }
 
 // In the same dtype, and where nothing changes, where it is.
 template <class T>
 Tensor kept(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& shape) {
-  return from.transposed || from.parts > 1 ? turned<T, T>(tensor, from, shape) : tensor;
+  return from.is_same(shape[0]) ? tensor : turned<T, T>(tensor, from, shape);
 }
 
 // What quantize() would make bf16: matrices of products.
@@ -151,7 +157,7 @@ bool may_be_bf16(const nn::Gpt& net, const Input& parameter) {
 
 // The shape in the file of what becomes a parameter of this shape.
 Shape shape_in_file(const HuggingFaceTensor& tensor, const Shape& shape) {
-  const Shape whole = shape.replace(0, shape[0] * tensor.parts);
+  const Shape whole = shape.replace(0, tensor.rows);
   return tensor.transposed ? Shape{whole[1], whole[0]} : whole;
 }
 
@@ -159,7 +165,7 @@ class Weights {
  public:
   Weights(const HuggingFaceConfig& config, Tensors tensors, const Reporter& report)
       : config_(config), tensors_(std::move(tensors)), report_(report) {
-    const std::string_view prefix = detail::huggingface_prefix(config.type);
+    const std::string_view prefix = detail::huggingface_prefix(*config.family);
     const auto first = tensors_.lower_bound(prefix);
     if (first != tensors_.end() && first->first.substr(0, prefix.size()) == prefix)
       prefix_ = prefix;
@@ -177,7 +183,7 @@ class Weights {
 
  private:
   Tensor value_of(const Input& parameter) {
-    const HuggingFaceTensor from = detail::huggingface_tensor(config_.type, parameter.name);
+    const HuggingFaceTensor from = detail::huggingface_tensor(config_, parameter);
     const std::string name = (from.prefixed ? prefix_ : "") + from.name;
     const auto found = tensors_.find(name);
     if (found == tensors_.end()) report_.broken("the tensor {} is missing", in_quotes(name));
@@ -204,8 +210,8 @@ class Weights {
 
   // Masks and frequencies, and the head of a model that uses its embedding for one.
   bool is_needless(std::string_view name) const {
-    if (config_.net.tied && name == "lm_head.weight") return true;
-    return detail::is_huggingface_buffer(config_.type, name);
+    if (config_.net.tied && (name == "lm_head.weight" || name == "embed_out.weight")) return true;
+    return detail::is_huggingface_buffer(*config_.family, name);
   }
 
   const HuggingFaceConfig& config_;
@@ -234,7 +240,8 @@ Tensor parameter_or_zeros(const Params& params, const Input& parameter) {
   const Tensor* const found = params.find(parameter.name);
   if (!found) return Tensor::zeros(parameter.type);
   if (found->type() == Type{Dtype::kBf16, parameter.type.shape})
-    return turned<Bf16, float>(*found, {}, parameter.type.shape);
+    return turned<Bf16, float>(*found, {.name = "", .rows = parameter.type.shape[0]},
+                               parameter.type.shape);
   if (!(found->type() == parameter.type))
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("the parameter {} is {}, expected {}", in_quotes(parameter.name),
@@ -242,41 +249,36 @@ Tensor parameter_or_zeros(const Params& params, const Input& parameter) {
   return *found;
 }
 
-// Writes part `part` of a tensor of theirs: in_f32, the other way.
+// Writes the rows of a parameter into a tensor of theirs: turned(), the other way.
 void put(const Tensor& ours, const HuggingFaceTensor& to, std::span<float> theirs) {
   const std::span<const float> from = ours.values<float>();
-  const auto part = static_cast<std::size_t>(to.part);
-  if (!to.transposed) {
-    std::copy(from.begin(), from.end(),
-              theirs.begin() + static_cast<std::ptrdiff_t>(part * from.size()));
-    return;
-  }
   const auto rows = static_cast<std::size_t>(ours.shape()[0]);
-  const auto columns = static_cast<std::size_t>(ours.shape()[1]);
-  const std::size_t stride = rows * static_cast<std::size_t>(to.parts);
-  for (std::size_t r = 0; r < rows; ++r)
+  const std::size_t columns = rows == 0 ? 0 : from.size() / rows;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const auto row = static_cast<std::size_t>(to.row(static_cast<std::int64_t>(r)));
     for (std::size_t c = 0; c < columns; ++c)
-      theirs[c * stride + part * rows + r] = from[r * columns + c];
+      theirs[to.transposed ? c * static_cast<std::size_t>(to.rows) + row : row * columns + c] =
+          from[r * columns + c];
+  }
 }
 
 Params their_tensors(const HuggingFaceConfig& config, const Params& params) {
   const std::vector<Input> parameters = config.net.parameters();
-  const std::string prefix(detail::huggingface_prefix(config.type));
+  const std::string prefix(detail::huggingface_prefix(*config.family));
   Params tensors;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const HuggingFaceTensor to = detail::huggingface_tensor(config.type, parameters[i].name);
-    if (to.part > 0) continue;  // goes into the tensor of the first part
+  for (const Input& parameter : parameters) {
+    const HuggingFaceTensor to = detail::huggingface_tensor(config, parameter);
+    if (to.first > 0) continue;  // goes into the tensor of the first part
     const std::string name = (to.prefixed ? prefix : "") + to.name;
-    if (!to.transposed && to.parts == 1) {
-      tensors.set(name, parameter_or_zeros(params, parameters[i]));
+    if (to.is_same(parameter.type.shape[0])) {
+      tensors.set(name, parameter_or_zeros(params, parameter));
       continue;
     }
-    const Shape shape = shape_in_file(to, parameters[i].type.shape);
+    const Shape shape = shape_in_file(to, parameter.type.shape);
     tensors.set(name, Tensor::generate<float>(shape, [&](std::span<float> out) {
-                  for (const Input& parameter : parameters) {
-                    const HuggingFaceTensor part =
-                        detail::huggingface_tensor(config.type, parameter.name);
-                    if (part.name == to.name) put(parameter_or_zeros(params, parameter), part, out);
+                  for (const Input& one : parameters) {
+                    const HuggingFaceTensor part = detail::huggingface_tensor(config, one);
+                    if (part.name == to.name) put(parameter_or_zeros(params, one), part, out);
                   }
                 }));
   }
@@ -334,9 +336,10 @@ Model load_huggingface(const fs::path& folder, std::int64_t length) {
 void save_huggingface(const fs::path& folder, const Model& model,
                       std::optional<std::int32_t> eos_token) {
   const DefaultFloatMode mode;
-  HuggingFaceConfig config{HuggingFaceType::kGpt2, net_of(model)};
-  config.type = detail::huggingface_type(config.net);
-  if (config.type == HuggingFaceType::kGpt2) config.net.bias = true;
+  nn::Gpt net = net_of(model);
+  const detail::HuggingFaceFamily& family = detail::huggingface_family(net);
+  if (is_gpt2(family)) net.bias = true;
+  const HuggingFaceConfig config{&family, std::move(net)};
   const Safetensors weights{their_tensors(config, model.params), {{"format", "pt"}}};
   const std::string json = detail::huggingface_json(config, eos_token).dump({.indent = 2}) + "\n";
   std::error_code error;

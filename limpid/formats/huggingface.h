@@ -14,12 +14,13 @@ namespace limpid {
 // Whether a folder has a config.json with a model_type.
 bool is_huggingface(const std::filesystem::path& folder);
 
-// Reads a GPT-2 or Llama (model_type) as an nn::Gpt with its parameters and config. Every key of
-// config.json that affects the computation is respected, or refused by name. The files are mapped
-// (see map_file). f32 tensors, and bf16 matrices of products as quantize() makes them, are used
-// directly. Other bf16 and all f16 tensors are widened to f32, and GPT-2's matrices, stored as (in,
-// out), are transposed; this happens on the first read (Tensor::deferred), so that a plan that
-// packs them keeps no second copy.
+// Reads a model of one of the families of docs/language.md (model_type: GPT-2, Llama and those
+// since) as an nn::Gpt with its parameters and config. Every key of config.json that affects the
+// computation is respected, or refused by name. The files are mapped (see map_file). f32 tensors,
+// and bf16 matrices of products as quantize() makes them, are used directly. Other bf16 and all f16
+// tensors are widened to f32, and GPT-2's matrices, stored as (in, out), are transposed; this
+// happens on the first read (Tensor::deferred), so that a plan that packs them keeps no second
+// copy.
 //
 // The function takes `length` tokens; 0: the context length, halved until one example needs at most
 // kMaxExampleBytes. Throws kIo; kFormat, naming the tensor, if one is missing, unknown or of

@@ -1,5 +1,5 @@
-// config.json of GPT-2 and Llama, with the defaults of transformers' GPT2Config and LlamaConfig.
-#include <array>
+// config.json: its keys, and what a GPT-2 or a Llama is written as.
+#include <algorithm>
 #include <cmath>
 
 #include "limpid/formats/detail/huggingface.h"
@@ -8,96 +8,23 @@
 namespace limpid::detail {
 namespace {
 
-// The values of an object under their keys; one that is not there, or null, is the default.
-class Keys {
- public:
-  Keys(const Json& json, const Reporter& report) : json_(json), report_(report) {
-    if (!json.is_object()) report.broken("expected an object, got {}", shown(json));
-  }
+std::string shown(const Json& json) { return in_quotes(brief(json)); }
 
-  bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
-  const Json& at(const char* key) const { return json_.at(key); }
-  const Reporter& report() const { return report_; }
+// Keys of a Gpt's configuration.
+constexpr const char* kOptionsOfNeither[] = {
+    "head_size",      "query_bias",      "output_bias", "feed_forward_bias", "head_bias",
+    "pre_norm",       "post_norm",       "parallel",    "shared_norm",       "head_norm",
+    "rotary_size",    "rotary_divisors", "rotary_gain", "rotations",         "embedding_scale",
+    "residual_scale", "attention_scale", "logit_scale", "logit_cap"};
 
-  std::int64_t integer(const char* key, std::int64_t otherwise,
-                       std::int64_t most = nn::Gpt::kMaxSize) const {
-    if (!has(key)) return otherwise;
-    try {
-      return JsonView(at(key), key).as_integer(1, most);
-    } catch (const Error& e) {
-      report_.broken("{}", e.what());
-    }
+// The names of all families, for messages.
+std::string known_families() {
+  std::string names;
+  for (const HuggingFaceFamily& family : huggingface_families()) {
+    if (!names.empty()) names += ", ";
+    names += family.type;
   }
-  double number(const char* key, double otherwise) const {
-    if (!has(key)) return otherwise;
-    if (!at(key).is_number()) expected(key, "a number");
-    return at(key).as_number();
-  }
-  bool flag(const char* key, bool otherwise) const {
-    if (!has(key)) return otherwise;
-    if (!at(key).is_bool()) expected(key, "true or false");
-    return at(key).as_bool();
-  }
-  std::string text(const char* key, std::string_view otherwise) const {
-    if (!has(key)) return std::string(otherwise);
-    if (!at(key).is_string()) expected(key, "a string");
-    return at(key).as_string();
-  }
-  // Refuses a key that would make it another model.
-  void must_be(const char* key, bool value) const {
-    if (flag(key, value) != value) report_.unsupported("{} is {}, expected {}", key, !value, value);
-  }
-  void must_be_absent(const char* key) const {
-    if (has(key)) report_.unsupported("{} is {}, expected none", key, shown(at(key)));
-  }
-  [[noreturn]] void expected(const char* key, std::string_view what) const {
-    report_.broken("{}: expected {}, got {}", key, what, shown(at(key)));
-  }
-
-  static std::string shown(const Json& json) { return in_quotes(brief(json)); }
-
- private:
-  const Json& json_;
-  const Reporter& report_;
-};
-
-// ---- GPT-2
-
-struct Activation {
-  const char* name;
-  nn::GptFeedForward feed_forward;
-};
-constexpr std::array kActivations = {
-    Activation{"gelu_new", nn::GptFeedForward::kGeluTanh},
-    Activation{"gelu_pytorch_tanh", nn::GptFeedForward::kGeluTanh},
-    Activation{"gelu_fast", nn::GptFeedForward::kGeluTanh},  // the same formula, written otherwise
-    Activation{"gelu", nn::GptFeedForward::kGelu},
-};
-
-nn::GptFeedForward feed_forward_of(const Keys& keys) {
-  const std::string name = keys.text("activation_function", kActivations.front().name);
-  for (const Activation& activation : kActivations)
-    if (name == activation.name) return activation.feed_forward;
-  keys.report().unsupported(
-      "activation_function is {}; expected gelu_new, gelu_pytorch_tanh, gelu_fast or gelu",
-      in_quotes(name));
-}
-
-nn::Gpt gpt2_of(const Keys& keys) {
-  keys.must_be("scale_attn_weights", true);
-  keys.must_be("scale_attn_by_inverse_layer_idx", false);
-  keys.must_be("add_cross_attention", false);
-  nn::Gpt net = nn::gpt2_shaped();
-  net.vocabulary = keys.integer("vocab_size", 50257);
-  net.context = keys.integer("n_positions", 1024);
-  net.layers = keys.integer("n_layer", 12, nn::Gpt::kMaxLayers);
-  net.width = keys.integer("n_embd", 768);
-  net.heads = keys.integer("n_head", 12);
-  net.hidden = keys.integer("n_inner", 4 * net.width);
-  net.norm_eps = keys.number("layer_norm_epsilon", 1e-5);
-  net.feed_forward = feed_forward_of(keys);
-  net.tied = keys.flag("tie_word_embeddings", true);
-  return net;
+  return names;
 }
 
 Json gpt2_json(const nn::Gpt& net) {
@@ -114,57 +41,6 @@ Json gpt2_json(const nn::Gpt& net) {
           {"activation_function", exact ? "gelu" : "gelu_new"},
           {"layer_norm_epsilon", net.norm_eps},
           {"tie_word_embeddings", net.tied}};
-}
-
-// ---- Llama
-
-nn::RotaryScaling llama3_scaling(const Keys& keys) {
-  const nn::RotaryScaling usual;
-  return {.factor = keys.number("factor", usual.factor),
-          .low = keys.number("low_freq_factor", usual.low),
-          .high = keys.number("high_freq_factor", usual.high),
-          .context = keys.integer("original_max_position_embeddings", usual.context)};
-}
-
-void read_rotary(const Keys& keys, nn::Gpt& net) {
-  net.rotary_base = keys.number("rope_theta", 10000);
-  for (const char* key : {"rope_parameters", "rope_scaling"}) {
-    if (!keys.has(key)) continue;
-    const Keys rope(keys.at(key), keys.report());
-    const std::string type = rope.text("rope_type", rope.text("type", "default"));
-    if (type == "llama3")
-      net.rotary_scaling = llama3_scaling(rope);
-    else if (type != "default")
-      keys.report().unsupported("{} of type {}, expected 'default' or 'llama3'", key,
-                                in_quotes(type));
-    net.rotary_base = rope.number("rope_theta", net.rotary_base);
-  }
-}
-
-nn::Gpt llama_of(const Keys& keys) {
-  if (const std::string act = keys.text("hidden_act", "silu"); act != "silu")
-    keys.report().unsupported("hidden_act is {}, expected 'silu'", in_quotes(act));
-  keys.must_be_absent("sliding_window");
-  nn::Gpt net = nn::llama_shaped();
-  net.vocabulary = keys.integer("vocab_size", 32000);
-  net.context = keys.integer("max_position_embeddings", 2048);
-  net.layers = keys.integer("num_hidden_layers", 32, nn::Gpt::kMaxLayers);
-  net.width = keys.integer("hidden_size", 4096);
-  net.heads = keys.integer("num_attention_heads", 32);
-  net.kv_heads = keys.integer("num_key_value_heads", net.heads);
-  net.hidden = keys.integer("intermediate_size", 11008);
-  net.norm_eps = keys.number("rms_norm_eps", 1e-6);
-  read_rotary(keys, net);
-  net.tied = keys.flag("tie_word_embeddings", false);
-  net.bias = keys.flag("attention_bias", false);
-  if (keys.flag("mlp_bias", false) != net.bias)
-    keys.report().unsupported("expected attention_bias and mlp_bias to be equal, got {} and {}",
-                              net.bias, !net.bias);
-  const std::int64_t head = keys.integer("head_dim", net.head());
-  if (keys.has("head_dim") && head * net.heads != net.width)
-    keys.report().unsupported("head_dim is {}, but {} heads of a width of {} have {}", head,
-                              net.heads, net.width, net.head());
-  return net;
 }
 
 Json llama_json(const nn::Gpt& net) {
@@ -195,6 +71,62 @@ Json llama_json(const nn::Gpt& net) {
 
 }  // namespace
 
+// ---- keys
+
+HuggingFaceKeys::HuggingFaceKeys(const Json& json, const Reporter& report)
+    : json_(json), report_(report) {
+  if (!json.is_object()) report.broken("expected an object, got {}", shown(json));
+}
+
+std::int64_t HuggingFaceKeys::integer(const char* key, std::int64_t otherwise,
+                                      std::int64_t most) const {
+  if (!has(key)) return otherwise;
+  try {
+    return JsonView(at(key), key).as_integer(1, most);
+  } catch (const Error& e) {
+    report_.broken("{}", e.what());
+  }
+}
+double HuggingFaceKeys::number(const char* key, double otherwise) const {
+  if (!has(key)) return otherwise;
+  if (!at(key).is_number()) expected(key, "a number");
+  return at(key).as_number();
+}
+bool HuggingFaceKeys::flag(const char* key, bool otherwise) const {
+  if (!has(key)) return otherwise;
+  if (!at(key).is_bool()) expected(key, "true or false");
+  return at(key).as_bool();
+}
+std::string HuggingFaceKeys::text(const char* key, std::string_view otherwise) const {
+  if (!has(key)) return std::string(otherwise);
+  if (!at(key).is_string()) expected(key, "a string");
+  return at(key).as_string();
+}
+std::vector<double> HuggingFaceKeys::numbers(const char* key) const {
+  if (!has(key) || !at(key).is_array()) expected(key, "a list of numbers");
+  std::vector<double> all;
+  for (const Json& one : at(key).elements()) {
+    if (!one.is_number()) expected(key, "a list of numbers");
+    all.push_back(one.as_number());
+  }
+  return all;
+}
+void HuggingFaceKeys::must_be(const char* key, bool value) const {
+  if (flag(key, value) != value) report_.unsupported("{} is {}, expected {}", key, !value, value);
+}
+void HuggingFaceKeys::must_be_absent(const char* key) const {
+  if (has(key)) report_.unsupported("{} is {}, expected none", key, shown(at(key)));
+}
+void HuggingFaceKeys::must_have(std::initializer_list<const char*> keys) const {
+  for (const char* key : keys)
+    if (!has(key)) report_.broken("{} is missing", key);
+}
+void HuggingFaceKeys::expected(const char* key, std::string_view what) const {
+  report_.broken("{}: expected {}, got {}", key, what, has(key) ? shown(at(key)) : "none");
+}
+
+// ---- files
+
 Json parse_huggingface_json(std::string_view text, const Reporter& report) {
   try {
     return Json::parse(text, {.bytes = kMaxHuggingFaceJson, .members = kMaxSafetensorsCount});
@@ -205,14 +137,16 @@ Json parse_huggingface_json(std::string_view text, const Reporter& report) {
 
 HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report) {
   const Json json = parse_huggingface_json(text, report);
-  const Keys keys(json, report);
+  const HuggingFaceKeys keys(json, report);
   keys.must_be_absent("quantization_config");
   const std::string type = keys.text("model_type", "");
-  if (type != "gpt2" && type != "llama")
-    report.unsupported("model_type is {}, expected 'gpt2' or 'llama'", in_quotes(type));
-  const HuggingFaceConfig config = type == "gpt2"
-                                       ? HuggingFaceConfig{HuggingFaceType::kGpt2, gpt2_of(keys)}
-                                       : HuggingFaceConfig{HuggingFaceType::kLlama, llama_of(keys)};
+  const auto families = huggingface_families();
+  const auto found =
+      std::find_if(families.begin(), families.end(),
+                   [&](const HuggingFaceFamily& family) { return family.type == type; });
+  if (found == families.end())
+    report.unsupported("model_type is {}, expected one of {}", in_quotes(type), known_families());
+  const HuggingFaceConfig config{&*found, found->read(keys)};
   try {
     config.net.check();
   } catch (const Error& e) {
@@ -222,14 +156,13 @@ HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& repo
 }
 
 Json huggingface_json(const HuggingFaceConfig& config, std::optional<std::int32_t> eos_token) {
-  Json json =
-      config.type == HuggingFaceType::kGpt2 ? gpt2_json(config.net) : llama_json(config.net);
+  Json json = is_gpt2(*config.family) ? gpt2_json(config.net) : llama_json(config.net);
   json["torch_dtype"] = "float32";
   if (eos_token) json["eos_token_id"] = *eos_token;
   return json;
 }
 
-HuggingFaceType huggingface_type(const nn::Gpt& net) {
+const HuggingFaceFamily& huggingface_family(const nn::Gpt& net) {
   const bool gpt2 = net.norm == nn::GptNorm::kLayer;
   const auto refuse = [&](std::string_view what) {
     throw Error(ErrorCode::kUnsupported,
@@ -237,11 +170,20 @@ HuggingFaceType huggingface_type(const nn::Gpt& net) {
   };
   const bool gated = net.feed_forward == nn::GptFeedForward::kSwiglu;
   const bool rotary = net.positions == nn::GptPositions::kRotary;
-  if (gated == gpt2) refuse(fmt::format("the feed-forward {}", name(net.feed_forward)));
+  const bool gelu = net.feed_forward == nn::GptFeedForward::kGelu ||
+                    net.feed_forward == nn::GptFeedForward::kGeluTanh;
+  if (gpt2 ? !gelu : !gated) refuse(fmt::format("the feed-forward {}", name(net.feed_forward)));
   if (rotary == gpt2) refuse(fmt::format("{} positions", name(net.positions)));
   if (gpt2 && net.key_heads() != net.heads)
     refuse(fmt::format("{} key/value heads for {} query heads", net.key_heads(), net.heads));
-  return gpt2 ? HuggingFaceType::kGpt2 : HuggingFaceType::kLlama;
+  // The configuration has what is not as in GPT-2 and Llama.
+  const Json config = Json::parse(net.config());
+  for (const char* key : kOptionsOfNeither)
+    if (config.contains(key)) refuse(key);
+  return *std::find_if(huggingface_families().begin(), huggingface_families().end(),
+                       [&](const HuggingFaceFamily& f) { return is_gpt2(f) == gpt2; });
 }
+
+bool is_gpt2(const HuggingFaceFamily& family) { return family.type == "gpt2"; }
 
 }  // namespace limpid::detail

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/config.h"
 #include "limpid/nn/dropout.h"
@@ -18,6 +22,8 @@ constexpr const char* kTokens = "embed_tokens";
 constexpr const char* kPositionTable = "embed_positions";
 constexpr const char* kHead = "lm_head";
 
+constexpr double kMaxScale = 1e6;
+
 std::string block_name(std::int64_t i) { return fmt::format("layers.{}", i); }
 
 // ---- the layers of a net
@@ -27,16 +33,15 @@ constexpr double kStd = 0.02;
 Embedding tokens_of(const Gpt& net) { return {net.vocabulary, net.width, normal(kStd)}; }
 Embedding positions_of(const Gpt& net) { return {net.context, net.width, normal(kStd)}; }
 
-Linear inner(const Gpt& net, std::int64_t in, std::int64_t out) {
-  return {in, out, net.bias, normal(kStd)};
-}
+Linear inner(std::int64_t in, std::int64_t out, bool bias) { return {in, out, bias, normal(kStd)}; }
 // A projection into the residual stream.
-Linear outer(const Gpt& net, std::int64_t in) {
-  return {in, net.width, net.bias, depth_scaled_normal(net.layers, kStd)};
+Linear outer(const Gpt& net, std::int64_t in, bool bias) {
+  return {in, net.width, bias, depth_scaled_normal(net.layers, kStd)};
 }
 
-std::vector<float> frequencies_of(const Gpt& net) {
-  return rotary_frequencies(net.head(), net.rotary_base, net.rotary_scaling);
+bool is_gated(GptFeedForward kind) {
+  return kind == GptFeedForward::kSwiglu || kind == GptFeedForward::kGeglu ||
+         kind == GptFeedForward::kGegluTanh;
 }
 
 Json json_of(const RotaryScaling& s) {
@@ -51,6 +56,27 @@ std::optional<RotaryScaling> rotary_scaling_of(const JsonView& config) {
                        .high = s->at("high").as_number(),
                        .context = s->at("context").as_integer()};
 }
+
+// Options that a configuration has where they are not those of most nets.
+constexpr std::pair<const char*, bool Gpt::*> kFlags[] = {
+    {"query_bias", &Gpt::query_bias},
+    {"output_bias", &Gpt::output_bias},
+    {"feed_forward_bias", &Gpt::feed_forward_bias},
+    {"head_bias", &Gpt::head_bias},
+    {"pre_norm", &Gpt::pre_norm},
+    {"post_norm", &Gpt::post_norm},
+    {"parallel", &Gpt::parallel},
+    {"shared_norm", &Gpt::shared_norm}};
+constexpr std::pair<const char*, double Gpt::*> kNumbers[] = {
+    {"rotary_gain", &Gpt::rotary_gain},
+    {"local_rotary_base", &Gpt::local_rotary_base},
+    {"embedding_scale", &Gpt::embedding_scale},
+    {"residual_scale", &Gpt::residual_scale},
+    {"attention_scale", &Gpt::attention_scale},
+    {"logit_scale", &Gpt::logit_scale},
+    {"logit_cap", &Gpt::logit_cap}};
+constexpr std::pair<const char*, std::int64_t Gpt::*> kCounts[] = {
+    {"head_size", &Gpt::head_size}, {"rotary_size", &Gpt::rotary_size}};
 
 struct Norm {
   const Gpt& net;
@@ -90,9 +116,34 @@ struct KeysAndValues {
   Value keys, values;
 };
 
+// The angles of global and of local rotations.
+struct Rotations {
+  std::optional<RotaryAngles> global, local;
+
+  // For positions i32 (n); every angle gets `shape`, if there is one.
+  Rotations(const Gpt& net, const Value& positions, const std::optional<Shape>& shape = {}) {
+    const auto angles = [&](double base, bool scaled) {
+      RotaryAngles made = rotary_angles(
+          positions,
+          scaled ? rotary_frequencies(net.rotated(), base, net.rotary_scaling, net.rotary_divisors)
+                 : rotary_frequencies(net.rotated(), base));
+      if (scaled && net.rotary_gain != 1) {
+        made.cos = made.cos * net.rotary_gain;
+        made.sin = made.sin * net.rotary_gain;
+      }
+      return shape ? RotaryAngles{reshape(made.cos, *shape), reshape(made.sin, *shape)} : made;
+    };
+    const auto has = [&](GptRotation kind) {
+      return std::find(net.rotations.begin(), net.rotations.end(), kind) != net.rotations.end();
+    };
+    if (net.rotations.empty() || has(GptRotation::kGlobal)) global = angles(net.rotary_base, true);
+    if (has(GptRotation::kLocal)) local = angles(net.local_rotary_base, false);
+  }
+};
+
 // What the blocks have in common.
 struct Setting {
-  std::optional<RotaryAngles> angles;  // where positions are rotary
+  std::optional<Rotations> rotations;  // where positions are rotary
   std::optional<Value> positions;      // of sequences with caches
   std::vector<KeysAndValues> caches;   // of every block
 };
@@ -103,9 +154,16 @@ struct Attention {
   Setting* setting = nullptr;
   std::size_t block = 0;
 
-  Linear query() const { return inner(net, net.width, net.width); }
-  Linear key_or_value() const { return inner(net, net.width, net.key_heads() * net.head()); }
-  Linear output() const { return outer(net, net.width); }
+  bool inner_bias() const { return net.bias || net.query_bias; }
+  Linear query() const { return inner(net.width, net.heads * net.head(), inner_bias()); }
+  Linear key_or_value() const {
+    return inner(net.width, net.key_heads() * net.head(), inner_bias());
+  }
+  Linear output() const { return outer(net, net.heads * net.head(), net.bias || net.output_bias); }
+  // Of queries, or of keys, that have so many heads.
+  RmsNorm head_norm(std::int64_t of_heads) const {
+    return {net.head_norm == GptHeadNorm::kEach ? net.head() : of_heads * net.head(), net.norm_eps};
+  }
 
   Params init(Key key) const {
     Params params;
@@ -113,27 +171,41 @@ struct Attention {
     params.merge("k_proj", key_or_value().init(key.fold_in(1)));
     params.merge("v_proj", key_or_value().init(key.fold_in(2)));
     params.merge("o_proj", output().init(key.fold_in(3)));
+    if (net.head_norm != GptHeadNorm::kNone) {
+      params.merge("q_norm", head_norm(net.heads).init(key));
+      params.merge("k_norm", head_norm(net.key_heads()).init(key));
+    }
     return params;
   }
 
-  Value turned(const Value& x) const {
-    const auto& angles = setting->angles;
-    return angles ? rotary_embedding(x, angles->cos, angles->sin) : x;
+  // Queries or keys: (..., length, heads * head) to (..., heads, length, head), normed and turned.
+  Value prepared(const Args& params, const char* norm, const Value& x,
+                 std::int64_t of_heads) const {
+    const bool all = net.head_norm == GptHeadNorm::kAll;
+    Value y = heads_apart(all ? apply_part(head_norm(of_heads), norm, params, x) : x, of_heads);
+    if (net.head_norm == GptHeadNorm::kEach) y = apply_part(head_norm(of_heads), norm, params, y);
+    const GptRotation rotation = net.rotation(block);
+    if (!setting->rotations || rotation == GptRotation::kNone) return y;
+    const auto& angles =
+        rotation == GptRotation::kLocal ? setting->rotations->local : setting->rotations->global;
+    return rotary_embedding(y, angles->cos, angles->sin);
   }
 
   Value attend(const Value& q, const Value& k, const Value& v) const {
-    if (!setting->positions) return scaled_dot_product_attention(q, k, v, {.causal = true});
+    if (!setting->positions)
+      return scaled_dot_product_attention(q, k, v, {.causal = true, .scale = net.attention_scale});
     KeysAndValues& cache = setting->caches[block];
     cache.keys = update_rows(cache.keys, transpose(k, {0, 1, 3, 2}), *setting->positions, -1);
     cache.values = update_rows(cache.values, v, *setting->positions, -2);
-    return cached_attention(q, cache.keys, cache.values, *setting->positions);
+    return cached_attention(q, cache.keys, cache.values, *setting->positions, net.attention_scale);
   }
 
   Value operator()(const Args& params, const Value& x) const {
-    const Value q = heads_apart(apply_part(query(), "q_proj", params, x), net.heads);
-    const Value k = heads_apart(apply_part(key_or_value(), "k_proj", params, x), net.key_heads());
+    const Value q = prepared(params, "q_norm", apply_part(query(), "q_proj", params, x), net.heads);
+    const Value k = prepared(params, "k_norm", apply_part(key_or_value(), "k_proj", params, x),
+                             net.key_heads());
     const Value v = heads_apart(apply_part(key_or_value(), "v_proj", params, x), net.key_heads());
-    const Value mixed = attend(turned(q), turned(k), v);
+    const Value mixed = attend(q, k, v);
     return apply_part(output(), "o_proj", params, heads_together(mixed));
   }
 };
@@ -141,9 +213,10 @@ struct Attention {
 struct GptMlp {
   const Gpt& net;
 
-  bool gated() const { return net.feed_forward == GptFeedForward::kSwiglu; }
-  Linear up() const { return inner(net, net.width, net.hidden_width()); }
-  Linear down() const { return outer(net, net.hidden_width()); }
+  bool gated() const { return is_gated(net.feed_forward); }
+  bool bias() const { return net.bias || net.feed_forward_bias; }
+  Linear up() const { return inner(net.width, net.hidden_width(), bias()); }
+  Linear down() const { return outer(net, net.hidden_width(), bias()); }
 
   Params init(Key key) const {
     Params params;
@@ -155,12 +228,16 @@ struct GptMlp {
 
   Value operator()(const Args& params, const Value& x) const {
     const auto hidden = [&] {
+      using enum GptFeedForward;
       if (gated()) {
         const Value gate = apply_part(up(), "gate_proj", params, x);
-        return swiglu(gate, apply_part(up(), "up_proj", params, x));
+        const Value value = apply_part(up(), "up_proj", params, x);
+        if (net.feed_forward == kSwiglu) return swiglu(gate, value);
+        return net.feed_forward == kGeglu ? geglu(gate, value) : gelu_tanh(gate) * value;
       }
       const Value h = apply_part(up(), "up_proj", params, x);
-      return net.feed_forward == GptFeedForward::kGelu ? gelu(h) : gelu_tanh(h);
+      if (net.feed_forward == kRelu) return relu(h);
+      return net.feed_forward == kGelu ? gelu(h) : gelu_tanh(h);
     };
     return apply_part(down(), "down_proj", params, hidden());
   }
@@ -173,21 +250,35 @@ struct Block {
 
   Params init(Key key) const {
     Params params;
-    params.merge("input_layernorm", Norm{net}.init(key));
+    if (net.pre_norm) params.merge("input_layernorm", Norm{net}.init(key));
     params.merge("self_attn", Attention{net}.init(key.fold_in(0)));
-    params.merge("post_attention_layernorm", Norm{net}.init(key));
+    if (net.post_norm) params.merge("attention_output_layernorm", Norm{net}.init(key));
+    if (net.pre_norm && !net.shared_norm)
+      params.merge("post_attention_layernorm", Norm{net}.init(key));
     params.merge("mlp", GptMlp{net}.init(key.fold_in(1)));
+    if (net.post_norm) params.merge("mlp_output_layernorm", Norm{net}.init(key));
     return params;
   }
 
   Value operator()(const Args& params, Value x, const std::optional<Value>& key) const {
     const Dropout dropout{net.dropout};
-    const Value seen = apply_part(Norm{net}, "input_layernorm", params, x);
+    const auto normed = [&](bool norms, const char* name, const Value& y) {
+      return norms ? apply_part(Norm{net}, name, params, y) : y;
+    };
+    // What is added to x.
+    const auto added = [&](const char* name, const Value& y, std::int64_t i) {
+      const Value z = dropout({}, normed(net.post_norm, name, y), part_key(key, i));
+      return net.residual_scale == 1 ? z : z * net.residual_scale;
+    };
+    const Value seen = normed(net.pre_norm, "input_layernorm", x);
     const Value mixed = apply_part(Attention{net, setting, index}, "self_attn", params, seen);
-    x = x + dropout({}, mixed, part_key(key, 0));
-    const Value normed = apply_part(Norm{net}, "post_attention_layernorm", params, x);
-    const Value fed = apply_part(GptMlp{net}, "mlp", params, normed);
-    return x + dropout({}, fed, part_key(key, 1));
+    const Value before = x;
+    x = x + added("attention_output_layernorm", mixed, 0);
+    const Value fed_with = net.shared_norm ? seen
+                                           : normed(net.pre_norm, "post_attention_layernorm",
+                                                    net.parallel ? before : x);
+    const Value fed = apply_part(GptMlp{net}, "mlp", params, fed_with);
+    return x + added("mlp_output_layernorm", fed, 1);
   }
 };
 
@@ -205,7 +296,17 @@ Value through_blocks(const Gpt& net, const Args& params, Value x, Setting& setti
 Value logits_of(const Gpt& net, const Args& params, const Value& x) {
   const Value normed = apply_part(Norm{net}, "norm", params, x);
   const Builder::Scope scope(x.builder(), kHead);
-  return linear(normed, params.at(Params::join(net.tied ? kTokens : kHead, "weight")));
+  const Value weight = params.at(Params::join(net.tied ? kTokens : kHead, "weight"));
+  Value logits = net.head_bias ? linear(normed, weight, params.at(Params::join(kHead, "bias")))
+                               : linear(normed, weight);
+  if (net.logit_scale != 1) logits = logits * net.logit_scale;
+  if (net.logit_cap > 0) logits = tanh(logits * (1 / net.logit_cap)) * net.logit_cap;
+  return logits;
+}
+
+Value embedded(const Gpt& net, const Args& params, const Value& ids) {
+  const Value x = apply_part(tokens_of(net), kTokens, params, ids);
+  return net.embedding_scale == 1 ? x : x * net.embedding_scale;
 }
 
 }  // namespace
@@ -224,7 +325,7 @@ Gpt llama_shaped() {
 
 std::int64_t Gpt::hidden_width() const {
   if (hidden > 0) return hidden;
-  return feed_forward == GptFeedForward::kSwiglu ? 8 * width / 3 : 4 * width;
+  return is_gated(feed_forward) ? 8 * width / 3 : 4 * width;
 }
 
 void Gpt::check() const {
@@ -241,12 +342,37 @@ void Gpt::check() const {
   check_size("width", width, kMaxSize);
   check_size("heads", heads, kMaxSize);
   check_size("hidden", hidden_width(), kMaxSize);
-  if (kv_heads < 0 || width % heads != 0 || heads % key_heads() != 0)
+  if (kv_heads < 0 || (head_size == 0 && width % heads != 0) || heads % key_heads() != 0)
     refuse(
         fmt::format("expected heads that divide the width and key/value heads that divide the "
                     "heads, got a width of {}, {} heads and {} key/value heads",
                     width, heads, key_heads()));
-  if (positions == GptPositions::kRotary) check_rotary(head(), rotary_base, rotary_scaling);
+  check_size("head_size", head(), kMaxSize);
+  if (positions == GptPositions::kRotary) {
+    check_rotary(rotated(), rotary_base, rotary_scaling);
+    check_rotary(rotated(), local_rotary_base, {});
+    if (rotated() > head())
+      refuse(fmt::format("rotary_size is {}, expected at most {}, the head's size", rotated(),
+                         head()));
+    check_divisors(rotated(), rotary_divisors);
+    if (!rotations.empty() && static_cast<std::int64_t>(rotations.size()) != layers)
+      refuse(fmt::format("expected a rotation for each of {} layers, got {}", layers,
+                         rotations.size()));
+  }
+  if ((shared_norm && !(parallel && pre_norm)) || (head_bias && tied))
+    refuse(
+        "expected shared_norm in parallel blocks with pre_norm only, and head_bias with an "
+        "output projection that is not tied");
+  for (const auto& [what, scale] : {std::pair("rotary_gain", rotary_gain),
+                                    {"embedding_scale", embedding_scale},
+                                    {"residual_scale", residual_scale},
+                                    {"logit_scale", logit_scale}})
+    if (!(std::abs(scale) <= kMaxScale))
+      refuse(fmt::format("{} is {}, expected a number up to {}", what, scale, kMaxScale));
+  if (!(attention_scale >= 0 && attention_scale <= kMaxScale && logit_cap >= 0 &&
+        logit_cap <= kMaxScale))
+    refuse(fmt::format("expected an attention_scale and a logit_cap of 0 to {}, got {} and {}",
+                       kMaxScale, attention_scale, logit_cap));
   if (!(norm_eps > 0)) refuse(fmt::format("norm_eps is {}, expected more than 0", norm_eps));
   if (!(dropout >= 0 && dropout < 1))
     refuse(fmt::format("expected a dropout of 0 or more and below 1, got {}", dropout));
@@ -263,7 +389,7 @@ Params Gpt::init(Key key) const {
                  Block{*this}.init(key.fold_in(2).fold_in(static_cast<std::uint64_t>(i))));
   params.merge("norm", Norm{*this}.init(key));
   if (!tied)
-    params.merge(kHead, Linear{width, vocabulary, false, normal(kStd)}.init(key.fold_in(3)));
+    params.merge(kHead, Linear{width, vocabulary, head_bias, normal(kStd)}.init(key.fold_in(3)));
   return params;
 }
 
@@ -274,14 +400,14 @@ Value Gpt::operator()(const Args& params, Value ids, std::optional<Value> key) c
                 fmt::format("gpt: expected tokens [..., length] with a length of 1 to {1}, got {0}",
                             to_string(ids.type()), context));
   const std::int64_t length = ids.shape().back();
-  Value x = apply_part(tokens_of(*this), kTokens, params, ids);
+  Value x = embedded(*this, params, ids);
   Setting setting;
   if (positions == GptPositions::kLearned) {
     const Builder::Scope scope(x.builder(), kPositionTable);
     const Value table = slice(params.at(Params::join(kPositionTable, "weight")), 0, 0, length);
     x = x + broadcast(table, x.shape());
   } else {
-    setting.angles = rotary_angles(iota(ids.builder(), length), frequencies_of(*this));
+    setting.rotations.emplace(*this, iota(ids.builder(), length));
   }
   return logits_of(*this, params, through_blocks(*this, params, x, setting, key));
 }
@@ -325,16 +451,14 @@ Function Gpt::cached_function(const Chunk& chunk) const {
       setting.caches.push_back({in[i], in[i + 1]});
     const Value places =
         expand_axis(first, ids, 1) + broadcast(iota(tokens.builder(), chunk.length), ids);
-    Value x = apply_part(tokens_of(*this), kTokens, args, tokens);
+    Value x = embedded(*this, args, tokens);
     if (positions == GptPositions::kLearned) {
       const Builder::Scope scope(x.builder(), kPositionTable);
       // A chunk may end beyond the context, where nothing is read.
       x = x + gather(args.at(Params::join(kPositionTable, "weight")), places);
     } else {
-      const RotaryAngles angles =
-          rotary_angles(reshape(places, {ids.elements()}), frequencies_of(*this));
-      const Shape of_heads{chunk.sequences, 1, chunk.length, head() / 2};
-      setting.angles = {reshape(angles.cos, of_heads), reshape(angles.sin, of_heads)};
+      const Shape of_heads{chunk.sequences, 1, chunk.length, rotated() / 2};
+      setting.rotations.emplace(*this, reshape(places, {ids.elements()}), of_heads);
     }
     x = through_blocks(*this, args, x, setting, {});
     if (chunk.last) x = gather(x, in[params.size() + 2] - 1, 1);
@@ -368,18 +492,25 @@ std::vector<Input> Gpt::parameters() const {
     const std::string block = block_name(i);
     const Attention attention{*this};
     const GptMlp mlp{*this};
-    add_norm(block + ".input_layernorm");
+    if (pre_norm) add_norm(block + ".input_layernorm");
     add_linear(block + ".self_attn.q_proj", attention.query());
     add_linear(block + ".self_attn.k_proj", attention.key_or_value());
     add_linear(block + ".self_attn.v_proj", attention.key_or_value());
     add_linear(block + ".self_attn.o_proj", attention.output());
-    add_norm(block + ".post_attention_layernorm");
+    if (head_norm != GptHeadNorm::kNone) {
+      add(block + ".self_attn.q_norm.weight", {attention.head_norm(heads).features});
+      add(block + ".self_attn.k_norm.weight", {attention.head_norm(key_heads()).features});
+    }
+    if (post_norm) add_norm(block + ".attention_output_layernorm");
+    if (pre_norm && !shared_norm) add_norm(block + ".post_attention_layernorm");
     if (mlp.gated()) add_linear(block + ".mlp.gate_proj", mlp.up());
     add_linear(block + ".mlp.up_proj", mlp.up());
     add_linear(block + ".mlp.down_proj", mlp.down());
+    if (post_norm) add_norm(block + ".mlp_output_layernorm");
   }
   add_norm("norm");
   if (!tied) add("lm_head.weight", {vocabulary, width});
+  if (head_bias) add("lm_head.bias", {vocabulary});
   return all;
 }
 
@@ -413,27 +544,51 @@ std::string Gpt::config() const {
             {"tied", tied},
             {"dropout", dropout}};
   if (rotary_scaling) json["rotary_scaling"] = json_of(*rotary_scaling);
+  // What most nets do not have is written where it differs.
+  const Gpt usual;
+  for (const auto& [key, member] : kFlags)
+    if (this->*member != usual.*member) json[key] = this->*member;
+  for (const auto& [key, member] : kNumbers)
+    if (this->*member != usual.*member) json[key] = this->*member;
+  for (const auto& [key, member] : kCounts)
+    if (this->*member != usual.*member) json[key] = this->*member;
+  if (head_norm != usual.head_norm) json["head_norm"] = name(head_norm);
+  if (!rotary_divisors.empty()) json["rotary_divisors"] = rotary_divisors;
+  for (const GptRotation rotation : rotations) json["rotations"].push_back(name(rotation));
   return json.dump();
 }
 
 Gpt Gpt::from_config(std::string_view text) {
   return detail::read_config("gpt", text, [](const JsonView& config) {
-    const Gpt net{.vocabulary = config.at("vocabulary").as_integer(),
-                  .context = config.at("context").as_integer(),
-                  .layers = config.at("layers").as_integer(),
-                  .width = config.at("width").as_integer(),
-                  .heads = config.at("heads").as_integer(),
-                  .kv_heads = config.at("kv_heads").as_integer(),
-                  .hidden = config.at("hidden").as_integer(),
-                  .norm = from_name<GptNorm>(config.at("norm").as_string()),
-                  .norm_eps = config.at("norm_eps").as_number(),
-                  .feed_forward = from_name<GptFeedForward>(config.at("feed_forward").as_string()),
-                  .positions = from_name<GptPositions>(config.at("positions").as_string()),
-                  .rotary_base = config.at("rotary_base").as_number(),
-                  .rotary_scaling = rotary_scaling_of(config),
-                  .bias = config.at("bias").as_bool(),
-                  .tied = config.at("tied").as_bool(),
-                  .dropout = config.at("dropout").as_number()};
+    Gpt net{.vocabulary = config.at("vocabulary").as_integer(),
+            .context = config.at("context").as_integer(),
+            .layers = config.at("layers").as_integer(),
+            .width = config.at("width").as_integer(),
+            .heads = config.at("heads").as_integer(),
+            .kv_heads = config.at("kv_heads").as_integer(),
+            .hidden = config.at("hidden").as_integer(),
+            .norm = from_name<GptNorm>(config.at("norm").as_string()),
+            .norm_eps = config.at("norm_eps").as_number(),
+            .feed_forward = from_name<GptFeedForward>(config.at("feed_forward").as_string()),
+            .positions = from_name<GptPositions>(config.at("positions").as_string()),
+            .rotary_base = config.at("rotary_base").as_number(),
+            .rotary_scaling = rotary_scaling_of(config),
+            .bias = config.at("bias").as_bool(),
+            .tied = config.at("tied").as_bool(),
+            .dropout = config.at("dropout").as_number()};
+    for (const auto& [key, member] : kFlags)
+      if (const auto found = config.find(key)) net.*member = found->as_bool();
+    for (const auto& [key, member] : kNumbers)
+      if (const auto found = config.find(key)) net.*member = found->as_number();
+    for (const auto& [key, member] : kCounts)
+      if (const auto found = config.find(key)) net.*member = found->as_integer();
+    if (const auto found = config.find("head_norm"))
+      net.head_norm = from_name<GptHeadNorm>(found->as_string());
+    if (const auto found = config.find("rotary_divisors"))
+      for (const JsonView& one : found->elements()) net.rotary_divisors.push_back(one.as_number());
+    if (const auto found = config.find("rotations"))
+      for (const JsonView& one : found->elements())
+        net.rotations.push_back(from_name<GptRotation>(one.as_string()));
     net.check();
     return net;
   });

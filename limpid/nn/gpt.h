@@ -1,6 +1,6 @@
-// Gpt: a decoder-only transformer language model with pre-norm blocks: x + attention(norm(x)), then
-// x + feed_forward(norm(x)). The options cover the choices of GPT-2 (Radford et al. 2019) and Llama
-// (Touvron et al. 2023).
+// Gpt: a decoder-only transformer language model. Its blocks are pre-norm by default: x +
+// attention(norm(x)), then x + feed_forward(norm(x)). The options cover the choices of GPT-2
+// (Radford et al. 2019), Llama (Touvron et al. 2023) and the families since.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,24 @@ namespace limpid::nn {
 // Normalisation in the blocks: "layer", "rms".
 enum class GptNorm : std::uint8_t { kLayer, kRms };
 constexpr EnumNames<2> enum_names(GptNorm) { return {"norm", {"layer", "rms"}}; }
-// Feed-forward networks: "gelu", "gelu_tanh", "swiglu".
-enum class GptFeedForward : std::uint8_t { kGelu, kGeluTanh, kSwiglu };
-constexpr EnumNames<3> enum_names(GptFeedForward) {
-  return {"feed-forward layer", {"gelu", "gelu_tanh", "swiglu"}};
+// Feed-forward networks: an activation, or, of the names that end in "glu" or "glu_tanh", a gated
+// one.
+enum class GptFeedForward : std::uint8_t { kGelu, kGeluTanh, kSwiglu, kRelu, kGeglu, kGegluTanh };
+constexpr EnumNames<6> enum_names(GptFeedForward) {
+  return {"feed-forward layer", {"gelu", "gelu_tanh", "swiglu", "relu", "geglu", "geglu_tanh"}};
 }
 // Position encoding: "learned", "rotary".
 enum class GptPositions : std::uint8_t { kLearned, kRotary };
 constexpr EnumNames<2> enum_names(GptPositions) { return {"positions", {"learned", "rotary"}}; }
+// Norms of queries and keys, by the root mean square: of each head (Qwen 3), or of all heads
+// together (OLMo 2).
+enum class GptHeadNorm : std::uint8_t { kNone, kEach, kAll };
+constexpr EnumNames<3> enum_names(GptHeadNorm) {
+  return {"norm of queries and keys", {"none", "each", "all"}};
+}
+// How a block rotates queries and keys: by the base of the net, by its local base, or not at all.
+enum class GptRotation : std::uint8_t { kGlobal, kLocal, kNone };
+constexpr EnumNames<3> enum_names(GptRotation) { return {"rotation", {"global", "local", "none"}}; }
 using limpid::name;
 
 // The hyper-parameters.
@@ -54,7 +64,36 @@ struct Gpt {
   // output.
   double dropout = 0;
 
-  std::int64_t head() const { return width / heads; }  // dimension of a head
+  // ---- what other families than GPT-2 and Llama have
+
+  std::int64_t head_size = 0;  // dimension of a head; 0: width / heads
+  bool query_bias = false;     // biases of q_proj, k_proj and v_proj, as `bias` has them
+  bool output_bias = false;    // of o_proj
+  bool feed_forward_bias = false;
+  bool head_bias = false;    // of the output projection, which is then not tied
+  bool pre_norm = true;      // the norms before attention and feed-forward
+  bool post_norm = false;    // norms of their results, before they are added to x
+  bool parallel = false;     // x + attention(norm(x)) + feed_forward(norm(x)) (GPT-NeoX)
+  bool shared_norm = false;  // in parallel blocks: one norm for both
+  GptHeadNorm head_norm = GptHeadNorm::kNone;
+  std::int64_t rotary_size = 0;  // elements of a head that are rotated; 0: all
+  // Divides the frequency of each pair, none: by 1; factor of sines and cosines (YaRN: Peng et al.
+  // 2023; LongRoPE: Ding et al. 2024).
+  std::vector<double> rotary_divisors = {};
+  double rotary_gain = 1;
+  double local_rotary_base = 10000;         // of the blocks with a local rotation
+  std::vector<GptRotation> rotations = {};  // of each block; none: all global
+  double embedding_scale = 1;               // factor of the embedding of tokens
+  double residual_scale = 1;                // of what a block adds to x
+  double attention_scale = 0;  // of the products of queries and keys; 0: 1 / sqrt(head)
+  double logit_scale = 1;
+  double logit_cap = 0;  // logits become cap tanh(logits / cap); 0: they stay
+
+  std::int64_t head() const { return head_size > 0 ? head_size : width / heads; }
+  std::int64_t rotated() const { return rotary_size > 0 ? rotary_size : head(); }
+  GptRotation rotation(std::size_t block) const {
+    return rotations.empty() ? GptRotation::kGlobal : rotations.at(block);
+  }
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   std::int64_t hidden_width() const;  // hidden size of the feed-forward
 
@@ -65,8 +104,10 @@ struct Gpt {
   //   embed_tokens.weight (vocabulary, width), embed_positions.weight (context, width) if they
   //   are learned; for block i, under "layers.i.", input_layernorm.weight (and .bias),
   //   self_attn.{q,k,v,o}_proj.weight (and .bias), post_attention_layernorm.weight,
-  //   mlp.gate_proj.weight (SwiGLU), mlp.up_proj.weight, mlp.down_proj.weight; norm.weight;
-  //   lm_head.weight (vocabulary, width) if it is not tied.
+  //   mlp.gate_proj.weight (gated), mlp.up_proj.weight, mlp.down_proj.weight; with norms of queries
+  //   and keys self_attn.{q,k}_norm.weight; with post_norm attention_output_layernorm.weight and
+  //   mlp_output_layernorm.weight; norm.weight; lm_head.weight (vocabulary, width) if it is not
+  //   tied, and lm_head.bias.
   // Weights are initialised by normal(0.02), projections into the residual stream by
   // depth_scaled_normal(layers).
   Params init(Key key) const;

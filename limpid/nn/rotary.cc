@@ -55,17 +55,40 @@ void check_rotary(std::int64_t head, double base, const std::optional<RotaryScal
 }
 
 std::vector<float> rotary_frequencies(std::int64_t head, double base,
-                                      const std::optional<RotaryScaling>& scaling) {
+                                      const std::optional<RotaryScaling>& scaling,
+                                      std::span<const double> divisors) {
   const DefaultFloatMode mode;
   check_rotary(head, base, scaling);
+  check_divisors(head, divisors);
   const double log_base = natural_log(base);
   std::vector<float> frequencies;
   for (std::int64_t i = 0; i < head / 2; ++i) {
     const double share = 2 * static_cast<double>(i) / static_cast<double>(head);
-    const double frequency = exponential(-share * log_base);
-    frequencies.push_back(static_cast<float>(scaling ? scaled(frequency, *scaling) : frequency));
+    double frequency = exponential(-share * log_base);
+    if (scaling) frequency = scaled(frequency, *scaling);
+    if (!divisors.empty()) frequency /= divisors[static_cast<std::size_t>(i)];
+    frequencies.push_back(static_cast<float>(frequency));
   }
   return frequencies;
+}
+
+void check_divisors(std::int64_t head, std::span<const double> divisors) {
+  const auto fits = [](double divisor) { return divisor > 0 && std::isfinite(divisor); };
+  if (!divisors.empty() && (static_cast<std::int64_t>(divisors.size()) != head / 2 ||
+                            !std::all_of(divisors.begin(), divisors.end(), fits)))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("rotary: expected a divisor above 0 for each of {} pairs, got {} "
+                            "divisors",
+                            head / 2, divisors.size()));
+}
+
+double exact_power(double a, double b) {
+  const DefaultFloatMode mode;
+  return exponential(b * natural_log(a));
+}
+double exact_log(double x) {
+  const DefaultFloatMode mode;
+  return natural_log(x);
 }
 
 RotaryAngles rotary_angles(Value positions, const std::vector<float>& frequencies) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "limpid/function/value.h"
@@ -29,9 +30,19 @@ void check_rotary(std::int64_t head, double base, const std::optional<RotaryScal
 
 // The frequencies base^(-2 i / head) for i < head / 2, in radians per position (Su et al. 2021,
 // section 3.2.2); `head` is the head dimension. Within 1 ulp of f32, and the same bits on every
-// machine. Throws what check_rotary throws.
+// machine. With divisors, one for each pair, each frequency is divided by its own. Throws what
+// check_rotary and check_divisors throw.
 std::vector<float> rotary_frequencies(std::int64_t head, double base,
-                                      const std::optional<RotaryScaling>& scaling = {});
+                                      const std::optional<RotaryScaling>& scaling = {},
+                                      std::span<const double> divisors = {});
+
+// Throws kInvalidArgument unless there is no divisor or one above 0 for each of head / 2 pairs.
+void check_divisors(std::int64_t head, std::span<const double> divisors);
+
+// a^b of positive numbers and the natural logarithm, in f64 and with the same bits on every
+// machine.
+double exact_power(double a, double b);
+double exact_log(double x);
 
 // The operands of rotary_embedding.
 struct RotaryAngles {

@@ -132,7 +132,7 @@ class HuggingFace(tool.ToolTest):
         folder = self.gpt2()
         for name in ("vocab.json", "merges.txt"):
             (folder / name).unlink()
-        (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "Unigram", "vocab": []}}))
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"type": "Other", "vocab": []}}))
         self.output("summary", folder)
         self.refuses(1, "run gpt2 --prompt a")
 

@@ -109,7 +109,7 @@ TEST(Chat, WhoseMarksAreNoTextsOrWhoseEndsAreNoTokensIsRefused) {
            {{{"bos_token", 1}}, Json::array()},  // a template would write it into its texts
            {Json::array(), Json::array()},
            {none, Json::array({7, -1})},
-           {none, Json::array({7, kMaxTokens})}}) {
+           {none, Json::array({7, kMaxPipelineTokens})}}) {
     const Json config = {
         {"chat", {{"template", ""}, {"marks", marks}, {"ends", ends}, {"unsupported", ""}}}};
     expect_refused(ErrorCode::kFormat, [&] { Chat::of({Function(), {}, config.dump()}); });
@@ -162,12 +162,6 @@ TEST(Chat, IsConfiguredByTheFilesOfItsFolder) {
   EXPECT_EQ(loaded("ends"), Json::array({0, 7, 9}));
   put("chat_template.jinja", "J");  // the newer place of a template
   EXPECT_EQ(loaded("template"), "J");
-  // Text beside such tokens would have other tokens.
-  for (const std::string flag : {"lstrip", "rstrip", "single_word"}) {
-    put("tokenizer.json", R"({"added_tokens": [{"content": "</s>", ")" + flag + R"(": true}]})");
-    EXPECT_EQ(loaded("unsupported"),
-              "tokenizer.json: added_tokens with " + flag + " are not supported");
-  }
 }
 
 // `limpid serve` says it where a chat is asked for.

@@ -8,6 +8,17 @@ namespace limpid::fuzz {
 namespace {
 
 void use(const Tokenizer& tokenizer) {
+  if (tokenizer.pipeline()) {
+    const std::string text = "It's  the\n\n 12345 \xc3\xa9 e\xcc\x81 words, <|end|> words.";
+    const TextTokens tokens =
+        tokenizer.tokens(text, {.special = true, .whole = true, .spans = true});
+    require(tokens.spans.size() == tokens.ids.size(), "each token has its bytes");
+    for (const TextTokens::Span& span : tokens.spans)
+      require(span.begin <= span.end && span.end <= text.size(), "the bytes are those of the text");
+    tokenizer.decode(tokens.ids);
+    tokenizer.text(tokens.ids, true);
+    return;
+  }
   const std::string text = "It's  the\n\n 12345 \xc3\xa9\xff words, words.";
   const Tensor tokens = tokenizer.encode(text);
   require(tokenizer.decode(tokens.values<std::int32_t>()) == text, "bytes survive");
@@ -41,7 +52,15 @@ std::vector<Bytes> seeds() {
                            R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},)"
                            R"("model":{"type":"BPE","ignore_merges":true,"merges":[],"vocab":)" +
                            vocabulary + "}}";
-  return {bytes_of(vocabulary + '\0' + merges), bytes_of(json)};
+  const std::string pipeline =
+      R"({"added_tokens":[{"id":9,"content":"<|end|>","lstrip":true,"special":true}],"normalizer":{)"
+      R"("type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"BertNormalizer"},{"type":"Replace",)"
+      R"("pattern":{"Regex":"[0-9]{2,}|(?i:it)'"},"content":"_"}]},"pre_tokenizer":{"type":"Sequence",)"
+      R"("pretokenizers":[{"type":"Split","pattern":{"Regex":"\\s+(?!\\S)|\\p{L}+|.?"},)"
+      R"("behavior":"MergedWithNext"},{"type":"Metaspace"}]},"model":{"type":"Unigram","unk_id":0,)"
+      R"("byte_fallback":true,"vocab":[["?",0],["wor",-2.5],["ds",-3],["<0x31>",-9],["e",-4]]},)"
+      R"("decoder":{"type":"Sequence","decoders":[{"type":"ByteFallback"},{"type":"Metaspace"}]}})";
+  return {bytes_of(vocabulary + '\0' + merges), bytes_of(json), bytes_of(pipeline)};
 }
 
 std::vector<std::string> words() {
@@ -57,6 +76,9 @@ std::vector<std::string> words() {
           "\"kind\"",
           "\"BPE\"",
           "\"ByteLevel\"",
+          "\"WordPiece\"",
+          "\"Regex\"",
+          "\"type\"",
           "null",
           "true",
           "-1",

@@ -1,11 +1,14 @@
 #include "limpid/formats/huggingface.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <sstream>
 
 #include "limpid/core/json.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/language_model.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/transforms/quantize.h"
 #include "tests/formats/helpers.h"
@@ -109,6 +112,90 @@ INSTANTIATE_TEST_SUITE_P(HuggingFace, Fixture, ::testing::ValuesIn(kAll), [](con
   return name;
 });
 
+// ---- the families since Llama
+
+class Family : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Family, HasTheLogitsOfPyTorch) {
+  const fs::path folder = kFixtures / GetParam();
+  expect_logits(load_huggingface(folder, length_of(folder)), folder, 1e-5);
+}
+
+// With a cache, in chunks, beside other sequences: the bits of one pass over the tokens alone.
+TEST_P(Family, HasTheSameBitsWithACacheAndInABatch) {
+  const fs::path folder = kFixtures / GetParam();
+  const Params expected = load_safetensors(folder / "expected.safetensors").tensors;
+  const auto all = expected.at("tokens").values<std::int32_t>();
+  const Model model = load_huggingface(folder, length_of(folder));
+  const nn::Gpt net = nn::Gpt::from_config(model.config);
+  nn::LanguageModel language_model(net, model.params, {.sequences = 3, .chunk = 4});
+  std::vector<nn::LanguageModel::Sequence> sequences;
+  const std::size_t lengths[] = {all.size(), 5, 1};
+  for (const std::size_t length : lengths)
+    sequences.push_back(language_model.join(all.first(length)));
+  const auto is_ready = [](const nn::LanguageModel::Sequence& s) { return s.ready(); };
+  while (!std::all_of(sequences.begin(), sequences.end(), is_ready)) language_model.step();
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const auto length = static_cast<std::int64_t>(lengths[i]);
+    const Model alone = load_huggingface(folder, length);
+    const Tensor logits =
+        predict(alone, Tensor::from<std::int32_t>({1, length}, all.first(lengths[i])));
+    const auto last = logits.values<float>().last(static_cast<std::size_t>(net.vocabulary));
+    const auto cached = sequences[i].logits();
+    EXPECT_TRUE(std::equal(last.begin(), last.end(), cached.begin(), cached.end(),
+                           [](float a, float b) {
+                             return std::bit_cast<std::uint32_t>(a) ==
+                                    std::bit_cast<std::uint32_t>(b);
+                           }))
+        << length;
+  }
+}
+
+TEST_P(Family, BecomesAModelOfOneFile) {
+  const Model model = load_huggingface(kFixtures / GetParam(), 3);
+  const testing::TemporaryFolder out;
+  save_model(out / "m.safetensors", model);
+  const Model back = load_model(out / "m.safetensors");
+  EXPECT_EQ(back.function, model.function);
+  const nn::Gpt net = nn::Gpt::from_config(back.config);
+  EXPECT_EQ(net.config(), nn::Gpt::from_config(net.config()).config());
+}
+
+// Only a GPT-2 or a Llama is written.
+TEST_P(Family, IsNotWrittenAsALlama) {
+  const testing::TemporaryFolder out;
+  const Model model = load_huggingface(kFixtures / GetParam(), 3);
+  expect_refused(ErrorCode::kUnsupported, [&] { save_huggingface(out / "x", model); });
+}
+
+// Weights in 8 bits give logits nearby.
+TEST_P(Family, MayBeQuantized) {
+  const fs::path folder = kFixtures / GetParam();
+  const Model model = load_huggingface(folder, length_of(folder));
+  Quantized narrow = quantize(model.function, model.params, {.to = Dtype::kI8});
+  expect_logits({std::move(narrow.function), std::move(narrow.params), model.config}, folder, 0.2);
+}
+
+INSTANTIATE_TEST_SUITE_P(HuggingFace, Family,
+                         ::testing::Values("mistral", "qwen2", "qwen3", "gemma", "gemma2",
+                                           "gemma3_text", "phi", "phi3", "gpt_neox", "stablelm",
+                                           "olmo2", "granite", "smollm3", "starcoder2", "opt"),
+                         [](const auto& family) { return std::string(family.param); });
+
+// Within a window every token sees all before it: the context is no longer.
+TEST(HuggingFace, HasTheContextThatItsKeysAllow) {
+  const auto context = [](const char* fixture, const char* key, const Json& value) {
+    Changed folder(fixture);
+    folder.set(key, value);
+    return nn::Gpt::from_config(load_huggingface(folder.path(), 3).config).context;
+  };
+  EXPECT_EQ(context("mistral", "sliding_window", 7), 7);
+  EXPECT_EQ(context("mistral", "sliding_window", nullptr), 32);
+  EXPECT_EQ(context("qwen2", "use_sliding_window", true), 4);
+  EXPECT_EQ(context("gemma2", "sliding_window", 9), 9);
+  EXPECT_EQ(context("phi3", "original_max_position_embeddings", 8), 8);  // of short factors
+}
+
 TEST(HuggingFace, TakesItsChoicesFromTheConfig) {
   const nn::Gpt gpt2 = nn::Gpt::from_config(load_huggingface(kFixtures / "gpt2").config);
   EXPECT_EQ(gpt2.context, 16);
@@ -155,7 +242,7 @@ TEST(HuggingFace, HasTheDefaultsOfTransformers) {
   for (const char* const key : {"attention_bias", "mlp_bias"}) {
     Changed folder("llama-f16");
     folder.erase(key);
-    folder.refused(ErrorCode::kUnsupported);
+    folder.refused(ErrorCode::kFormat);
   }
 }
 
@@ -305,7 +392,7 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
     Json value;
     ErrorCode code;
   } rows[] = {{"gpt2", "model_type", "bert", kNo},
-              {"gpt2", "activation_function", "relu", kNo},
+              {"gpt2", "activation_function", "silu", kNo},
               {"gpt2", "scale_attn_weights", false, kNo},
               {"gpt2", "scale_attn_by_inverse_layer_idx", true, kNo},
               {"gpt2", "add_cross_attention", true, kNo},
@@ -316,11 +403,28 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
               {"gpt2", "n_head", 5, kBroken},
               {"gpt2", "layer_norm_epsilon", -1, kBroken},
               {"gpt2", "layer_norm_epsilon", "x", kBroken},
-              {"llama", "hidden_act", "gelu", kNo},
-              {"llama", "mlp_bias", true, kNo},
-              {"llama", "head_dim", 8, kNo},
+              {"llama", "hidden_act", "relu", kNo},
+              {"llama", "mlp_bias", true, kBroken},
+              {"llama", "head_dim", 8, kBroken},
+              {"llama", "head_dim", 5, kBroken},
               {"llama", "sliding_window", 4096, kNo},
-              {"llama", "rope_scaling", Json{{"type", "yarn"}}, kNo},
+              {"llama", "rope_scaling", Json{{"type", "other"}}, kNo},
+              {"llama", "rope_scaling", Json{{"type", "linear"}, {"factor", 0}}, kBroken},
+              {"llama", "rope_scaling", Json{{"type", "longrope"}}, kBroken},
+              {"llama", "rope_scaling",
+               Json{{"type", "longrope"}, {"short_factor", Json::array({1})}}, kBroken},
+              {"mistral", "hidden_size", nullptr, kBroken},
+              {"qwen3", "head_dim", nullptr, kBroken},
+              {"gemma2", "attn_logit_softcapping", 50, kNo},
+              {"gemma2", "query_pre_attn_scalar", 0, kBroken},
+              {"gemma3_text", "layer_types", Json::array({"full_attention"}), kBroken},
+              {"phi", "qk_layernorm", true, kNo},
+              {"phi", "partial_rotary_factor", 1.5, kBroken},
+              {"gpt_neox", "attention_bias", false, kNo},
+              {"granite", "logits_scaling", 0, kBroken},
+              {"smollm3", "no_rope_layers", Json::array({1}), kBroken},
+              {"opt", "word_embed_proj_dim", 8, kNo},
+              {"opt", "do_layer_norm_before", false, kNo},
               {"llama", "rope_scaling", Json{{"type", "llama3"}, {"factor", 0.5}}, kBroken},
               {"llama", "rope_scaling", 3, kBroken},
               {"llama", "tie_word_embeddings", 1, kBroken}};

@@ -1,12 +1,10 @@
 #include "limpid/data/chat/chat.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <system_error>
 
 #include "limpid/core/error.h"
-#include "limpid/data/text/byte_pair.h"
 #include "limpid/formats/file.h"
 
 namespace limpid {
@@ -15,7 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{32} << 20;
-constexpr JsonLimits kChatFiles{.bytes = kMostBytes, .members = kMaxTokens, .values = 2'500'000};
+constexpr JsonLimits kChatFiles{
+    .bytes = kMostBytes, .members = kMaxPipelineTokens, .values = 2'500'000};
 
 std::optional<std::string> text_of_file(const fs::path& path) {
   std::error_code ignored;  // a path that cannot be asked about is not there
@@ -57,66 +56,19 @@ void add_numbers(std::vector<std::int32_t>& to, const Json& config, std::string_
   const Json* const found = member_of(config, key);
   if (!found) return;
   const auto add = [&](const Json& number) {
-    to.push_back(static_cast<std::int32_t>(JsonView(number).as_integer(0, kMaxTokens - 1)));
+    to.push_back(static_cast<std::int32_t>(JsonView(number).as_integer(0, kMaxPipelineTokens - 1)));
   };
   if (!found->is_array()) return add(*found);
   for (const Json& number : found->elements()) add(number);
 }
 
 // Why the tokens of a chat's text are not known; empty where they are.
-std::string unknown_tokens(const Json& tokenizer) {
-  if (tokenizer.is_null()) return "a chat template needs tokenizer.json beside it";
-  if (const Json* const added = member_of(tokenizer, "added_tokens"))
-    for (const Json& token : added->elements())
-      for (const char* flag : {"lstrip", "rstrip", "single_word"})
-        if (const Json* const value = member_of(token, flag); value && value->as_bool())
-          return std::string("tokenizer.json: added_tokens with ") + flag + " are not supported";
-  return "";
+std::string unknown_tokens(const fs::path& folder) {
+  std::error_code ignored;  // a path that cannot be asked about is not there
+  for (const char* file : {"tokenizer.json", "tokenizer.model"})
+    if (fs::exists(folder / file, ignored)) return "";
+  return "a chat template needs tokenizer.json beside it";
 }
-
-// Finds special tokens in a text.
-class SpecialTokens {
- public:
-  explicit SpecialTokens(const BytePairRules& rules) {
-    for (const std::int32_t number : rules.special)
-      tokens_.push_back({rules.tokens[static_cast<std::size_t>(number)], number});
-    const auto is_before = [](const Token& a, const Token& b) { return a.text < b.text; };
-    std::stable_sort(tokens_.begin(), tokens_.end(), is_before);
-    std::vector<std::size_t> prefixes;  // of the token before: each is a prefix of the next
-    for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      Token& token = tokens_[i];
-      begins_[static_cast<unsigned char>(token.text[0])] = true;
-      while (!prefixes.empty() && !token.text.starts_with(tokens_[prefixes.back()].text))
-        prefixes.pop_back();
-      if (!prefixes.empty()) token.prefix = prefixes.back();
-      prefixes.push_back(i);
-    }
-  }
-
-  struct Token {
-    std::string_view text;
-    std::int32_t number;
-    std::size_t prefix = kNone;  // the longest other token that this one begins with
-  };
-
-  // The longest special token that the text begins with, or nullptr. Every such token is a prefix
-  // of (or equal to) the last token that does not sort after the text.
-  const Token* at_start_of(std::string_view text) const {
-    if (text.empty() || !begins_[static_cast<unsigned char>(text[0])]) return nullptr;
-    const auto is_behind = [](std::string_view t, const Token& token) { return t < token.text; };
-    std::size_t at = static_cast<std::size_t>(
-        std::upper_bound(tokens_.begin(), tokens_.end(), text, is_behind) - tokens_.begin());
-    at = at == 0 ? kNone : at - 1;
-    while (at != kNone && !text.starts_with(tokens_[at].text)) at = tokens_[at].prefix;
-    return at == kNone ? nullptr : &tokens_[at];
-  }
-
- private:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-  std::vector<Token> tokens_;
-  std::array<bool, 256> begins_{};
-};
 
 }  // namespace
 
@@ -138,14 +90,14 @@ Json load_chat_config(const fs::path& folder) {
   return {{"template", *source},
           {"marks", std::move(marks)},
           {"ends", ends},
-          {"unsupported", unknown_tokens(object_of_file(folder / "tokenizer.json"))}};
+          {"unsupported", unknown_tokens(folder)}};
 }
 
 Chat::Chat(const JsonView& config)
     : template_(config.at("template").as_string()), marks_(config.at("marks").value()) {
   for (const Json::Member& mark : marks_.members()) mark.value.as_string();
   for (const JsonView& end : config.at("ends").elements())
-    ends_.push_back(static_cast<std::int32_t>(end.as_integer(0, kMaxTokens - 1)));
+    ends_.push_back(static_cast<std::int32_t>(end.as_integer(0, kMaxPipelineTokens - 1)));
 }
 
 std::optional<Chat> Chat::of(const Model& model) {
@@ -165,31 +117,7 @@ std::vector<std::int32_t> Chat::prompt(const Tokenizer& tokenizer, const Json& m
   // Defined even if there are none.
   variables["tools"] = Json();
   variables["documents"] = Json();
-  const std::string text = template_.render(variables);
-  std::vector<std::int32_t> tokens;
-  const auto add = [&](std::string_view part) {
-    if (part.empty()) return;
-    const Tensor encoded = tokenizer.encode(part);
-    const auto values = encoded.values<std::int32_t>();
-    tokens.insert(tokens.end(), values.begin(), values.end());
-  };
-  std::size_t begin = 0;
-  if (const BytePairRules* const rules = tokenizer.byte_pair_rules()) {
-    const SpecialTokens special(*rules);
-    for (std::size_t at = 0; at < text.size();) {
-      const auto* const token = special.at_start_of(std::string_view(text).substr(at));
-      if (!token) {
-        ++at;
-        continue;
-      }
-      add(std::string_view(text).substr(begin, at - begin));
-      tokens.push_back(token->number);
-      at += token->text.size();
-      begin = at;
-    }
-  }
-  add(std::string_view(text).substr(begin));
-  return tokens;
+  return tokenizer.tokens(template_.render(variables), {.special = true}).ids;
 }
 
 }  // namespace limpid

@@ -18,7 +18,8 @@ struct Character {
 
 constexpr std::array<CharacterClass, 128> kAscii = [] {
   std::array<CharacterClass, 128> kinds{};
-  for (char32_t c = 0; c < kinds.size(); ++c) kinds[c] = detail::class_of(c);
+  for (char32_t c = 0; c < kinds.size(); ++c)
+    kinds[c] = detail::class_in(c, detail::searched_category(c));
   return kinds;
 }();
 
@@ -28,7 +29,7 @@ Character character_at(std::string_view text, std::size_t place) {
   if (first < kAscii.size()) return {kAscii[first], 1};
   const std::optional<CodePoint> point = first_code_point(text.substr(place));
   if (!point) return {CharacterClass::kOther, 1};
-  return {detail::class_of(point->value), point->bytes};
+  return {detail::class_in(point->value, detail::category_of(point->value)), point->bytes};
 }
 
 // The end of the run of characters of a class that begins at `place`; at most `most` of them.
@@ -91,11 +92,11 @@ std::size_t up_to_line_end(std::string_view text) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
-std::size_t llama3_word(std::string_view text) {
+std::size_t llama3_word(std::string_view text, std::size_t digits) {
   if (const std::size_t bytes = contraction(text, true)) return bytes;
   const Character first = character_at(text, 0);
   if (first.kind == CharacterClass::kLetter) return run_end(text, 0, first.kind);
-  if (first.kind == CharacterClass::kNumber) return run_end(text, 0, first.kind, 3);
+  if (first.kind == CharacterClass::kNumber) return run_end(text, 0, first.kind, digits);
   if (!is_line_end(text, 0)) {
     const std::size_t end = run_end(text, first.bytes, CharacterClass::kLetter);
     if (end > first.bytes) return end;
@@ -112,9 +113,24 @@ std::size_t llama3_word(std::string_view text) {
 
 }  // namespace
 
+std::string_view expression_of(PreTokenizer pattern) {
+  switch (pattern) {
+    case PreTokenizer::kGpt2:
+      return R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+    case PreTokenizer::kLlama3:
+      return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+             R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+    case PreTokenizer::kQwen2:
+      break;
+  }
+  return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|)"
+         R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+}
+
 std::size_t first_word(std::string_view text, PreTokenizer pattern) {
   if (text.empty()) return 0;
-  return pattern == PreTokenizer::kGpt2 ? gpt2_word(text) : llama3_word(text);
+  if (pattern == PreTokenizer::kGpt2) return gpt2_word(text);
+  return llama3_word(text, pattern == PreTokenizer::kLlama3 ? 3 : 1);
 }
 
 }  // namespace limpid

@@ -12,6 +12,7 @@
 #include "limpid/core/json.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/text/text.h"
+#include "limpid/data/text/text_pipeline.h"
 
 namespace limpid {
 
@@ -33,13 +34,21 @@ class Tokenizer {
   };
   static Tokenizer byte_pair(BytePairRules rules, Marks marks = {});
 
-  // The kind: "characters", "bytes" or "byte_pair".
+  // "tokenizer_json": what a tokenizer.json describes, see text_pipeline.h. Its texts are UTF-8.
+  // BOS is the first token that its template puts before a text. Throws what TextPipeline throws,
+  // and kFormat for an EOS that is not a token.
+  static Tokenizer tokenizer_json(Json file, std::optional<std::int32_t> end = {});
+
+  // The kind: "characters", "bytes", "byte_pair" or "tokenizer_json".
   std::string_view kind() const;
   // The number of tokens; ids are in [0, size()).
   std::int64_t size() const;
 
   // The rules of "byte_pair"; nullptr for another kind.
   const BytePairRules* byte_pair_rules() const;
+
+  // The pipeline of "tokenizer_json"; nullptr for another kind.
+  const TextPipeline* pipeline() const;
 
   // BOS and EOS, if the model was trained with them. encode() never produces them.
   const Marks& marks() const { return marks_; }
@@ -48,9 +57,14 @@ class Tokenizer {
   // line, for a character without a token; kFormat if the kind needs UTF-8 and the text is not
   // UTF-8.
   Tensor encode(std::string_view text) const;
-  // The bytes of these tokens; a single token may be a part of a UTF-8 character. Throws
-  // kInvalidArgument for an id outside of [0, size()).
+  // The same, with special tokens, the template's tokens and the bytes of each token, as the
+  // options say. The template of another kind than "tokenizer_json" is BOS. Throws as encode().
+  TextTokens tokens(std::string_view text, const EncodeOptions& options) const;
+  // The bytes that these tokens add to a text; a single token may be a part of a UTF-8 character.
+  // Throws kInvalidArgument for an id outside of [0, size()).
   std::string decode(std::span<const std::int32_t> tokens) const;
+  // The text of the tokens of a whole text, see TextPipeline::text. Throws as decode().
+  std::string text(std::span<const std::int32_t> tokens, bool skip_special = false) const;
 
   // To a JSON object, and from one. from_config throws kFormat for invalid JSON.
   Json config() const;
@@ -63,7 +77,8 @@ class Tokenizer {
   struct Bytes {
     bool operator==(const Bytes&) const = default;
   };
-  using Scheme = std::variant<Vocabulary, Bytes, std::shared_ptr<const BytePair>>;
+  using Scheme = std::variant<Vocabulary, Bytes, std::shared_ptr<const BytePair>,
+                              std::shared_ptr<const TextPipeline>>;
 
   explicit Tokenizer(Scheme scheme, Marks marks = {}) : scheme_(std::move(scheme)), marks_(marks) {}
 

@@ -20,17 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxFile = std::uint64_t{32} << 20;
-constexpr JsonLimits kLimits{.bytes = kMaxFile, .members = kMaxTokens, .values = 2'500'000};
+constexpr JsonLimits kLimits = kTokenizerJson;
 
 [[noreturn]] void bad_file(const std::string& what) { throw Error(ErrorCode::kFormat, what); }
-[[noreturn]] void unsupported_file(const std::string& what) {
-  throw Error(ErrorCode::kUnsupported, what);
-}
 
 // The number of a token.
 std::int32_t number_of(const Json& json) {
-  return static_cast<std::int32_t>(JsonView(json).as_integer(0, kMaxTokens - 1));
+  return static_cast<std::int32_t>(JsonView(json).as_integer(0, kMaxPipelineTokens - 1));
 }
 
 std::string_view text_of(const Tensor& file) {
@@ -55,7 +51,7 @@ auto naming(const fs::path& path, const F& f) {
 // Calls f with the text of the file. Errors of f get the path; errors of reading have it.
 template <class F>
 auto of_file(const fs::path& path, const F& f) {
-  const Tensor file = read_file(path, kMaxFile);
+  const Tensor file = read_file(path, kLimits.bytes);
   return naming(path, [&] { return f(text_of(file)); });
 }
 
@@ -146,36 +142,44 @@ bool is_byte_level(const Json& json, bool cuts_words) {
          flag(json, "use_regex", true) == cuts_words;
 }
 
-// Llama 3's pattern, as pre_tokenizer.h has it.
-constexpr std::string_view kLlama3Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
-    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-PreTokenizer pre_tokenizer_of(const Json& json) {
+// The pattern of a byte pair encoding that is Limpid's own; nullopt for other pre-tokenizers.
+std::optional<PreTokenizer> pre_tokenizer_of(const Json& json) {
   if (is_byte_level(json, true)) return PreTokenizer::kGpt2;
   const Json& parts = part(json, "pretokenizers");
-  if (type_of(json) == "Sequence" && parts.is_array() && parts.size() == 2 &&
-      type_of(parts.at(0)) == "Split" && part(parts.at(0), "behavior") == "Isolated" &&
-      !flag(parts.at(0), "invert", false) && is_byte_level(parts.at(1), false) &&
-      part(part(parts.at(0), "pattern"), "Regex") == kLlama3Pattern)
-    return PreTokenizer::kLlama3;
-  unsupported_file(
-      "pre_tokenizer: expected that of GPT-2 (ByteLevel, without add_prefix_space) or of Llama 3");
+  if (type_of(json) != "Sequence" || !parts.is_array() || parts.size() != 2 ||
+      type_of(parts.at(0)) != "Split" || part(parts.at(0), "behavior") != "Isolated" ||
+      flag(parts.at(0), "invert", false) || !is_byte_level(parts.at(1), false))
+    return std::nullopt;
+  const Json& pattern = part(part(parts.at(0), "pattern"), "Regex");
+  for (const PreTokenizer known : {PreTokenizer::kLlama3, PreTokenizer::kQwen2})
+    if (pattern == expression_of(known)) return known;
+  return std::nullopt;
 }
 
-// Refuses settings that change the tokens and are not supported.
-void check_model_of(const Json& json) {
+// Whether numbers are 0, 1, ... and every added token is a special one without further rules.
+bool has_plain_tokens(const Json& json, const Json& vocabulary) {
+  if (!vocabulary.is_object()) return true;  // malformed: reading it says so
+  std::set<std::int64_t> numbers;
+  for (const auto& [token, number] : vocabulary.members())
+    if (number.is_small_integer()) numbers.insert(number.as_integer());
+  for (const Json& token : elements_of(part(json, "added_tokens"))) {
+    if (!flag(token, "special", true)) return false;
+    for (const char* rule : {"lstrip", "rstrip", "single_word", "normalized"})
+      if (flag(token, rule, false)) return false;
+    if (const Json& number = part(token, "id"); number.is_small_integer())
+      numbers.insert(number.as_integer());
+  }
+  return numbers.empty() || *numbers.rbegin() < static_cast<std::int64_t>(numbers.size());
+}
+
+// Whether a tokenizer.json is a byte-pair encoding over bytes, as that of GPT-2 and Llama 3.
+bool is_byte_pair(const Json& json) {
   const Json& model = part(json, "model");
-  if (type_of(model) != "BPE")
-    unsupported_file(fmt::format("model.type: expected 'BPE', got {}", in_quotes(type_of(model))));
-  if (flag(model, "byte_fallback", false))
-    unsupported_file("model.byte_fallback: true (SentencePiece) is not supported");
+  if (type_of(model) != "BPE" || flag(model, "byte_fallback", false)) return false;
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (const Json& value = part(model, key); !value.is_null() && value != "")
-      unsupported_file(fmt::format("model.{}: expected none", key));
-  if (!part(json, "normalizer").is_null())
-    unsupported_file(fmt::format("normalizer: expected none, got {}",
-                                 in_quotes(type_of(part(json, "normalizer")))));
+    if (const Json& value = part(model, key); !value.is_null() && value != "") return false;
+  return part(json, "normalizer").is_null() && pre_tokenizer_of(part(json, "pre_tokenizer")) &&
+         has_plain_tokens(json, part(model, "vocab"));
 }
 
 // "a b", or ["a", "b"] as newer files have it.
@@ -214,7 +218,6 @@ struct Contents {
 };
 
 Contents contents_of_tokenizer_json(const Json& json) {
-  check_model_of(json);
   std::map<std::int32_t, std::string> added;
   for (const Json& token : elements_of(part(json, "added_tokens")))
     if (!added.emplace(number_of(token.at("id")), token.at("content").as_string()).second)
@@ -224,9 +227,25 @@ Contents contents_of_tokenizer_json(const Json& json) {
                             .merges = merges_of(model.at("merges"))};
   for (const auto& [number, token] : added) text.special.push_back(number);
   Contents contents{detail::rules_of(text), begin_of(part(json, "post_processor"))};
-  contents.rules.pre_tokenizer = pre_tokenizer_of(part(json, "pre_tokenizer"));
+  contents.rules.pre_tokenizer = *pre_tokenizer_of(part(json, "pre_tokenizer"));
   contents.rules.whole_words = flag(model, "ignore_merges", false);
   return contents;
+}
+
+// The file with merges as texts where they may be: what is kept of it is then a third smaller.
+Json compacted(Json json) {
+  Json& model = json["model"];
+  if (!model.is_object() || !part(model, "merges").is_array()) return json;
+  for (Json& merge : model["merges"].elements()) {
+    if (!merge.is_array() || merge.size() != 2) continue;
+    const auto is_plain = [](const Json& token) {
+      return token.is_string() && !token.as_string().empty() &&
+             token.as_string().find(' ') == std::string::npos;
+    };
+    if (is_plain(merge.at(0)) && is_plain(merge.at(1)))
+      merge = fmt::format("{} {}", merge.at(0).as_string(), merge.at(1).as_string());
+  }
+  return json;
 }
 
 // ---- a folder
@@ -245,20 +264,27 @@ std::optional<std::int32_t> end_of(const fs::path& config) {
 }  // namespace
 
 std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
-  Contents contents;
-  if (is_there(folder / "tokenizer.json")) {
-    contents = of_file(folder / "tokenizer.json", [](std::string_view file) {
-      return contents_of_tokenizer_json(json_of(file));
-    });
-  } else if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt")) {
-    contents.rules = rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt");
-  } else {
-    return {};
-  }
   const std::optional<std::int32_t> end = end_of(folder / "config.json");
-  return naming(folder, [&] {
-    return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
-  });
+  const auto of_rules = [&](Contents contents) {
+    return naming(folder, [&] {
+      return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
+    });
+  };
+  if (is_there(folder / "tokenizer.json")) {
+    std::optional<Json> other;
+    Contents contents = of_file(folder / "tokenizer.json", [&](std::string_view file) {
+      Json json = json_of(file);
+      if (is_byte_pair(json)) return contents_of_tokenizer_json(json);
+      other = std::move(json);
+      return Contents{};
+    });
+    if (!other) return of_rules(std::move(contents));
+    return naming(folder / "tokenizer.json",
+                  [&] { return Tokenizer::tokenizer_json(compacted(std::move(*other)), end); });
+  }
+  if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt"))
+    return of_rules({rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt"), {}});
+  return {};
 }
 
 bool fits_tokenizer_files(const Tokenizer& tokenizer) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,10 +19,11 @@ inline constexpr const char* kHuggingFaceConfig = "config.json";
 inline constexpr const char* kHuggingFaceWeights = "model.safetensors";
 inline constexpr const char* kHuggingFaceIndex = "model.safetensors.index.json";
 
-enum class HuggingFaceType { kGpt2, kLlama };
+// What sets a family of models apart: a row of huggingface_families.cc.
+struct HuggingFaceFamily;
 
 struct HuggingFaceConfig {
-  HuggingFaceType type;
+  const HuggingFaceFamily* family;
   nn::Gpt net;
 };
 
@@ -34,23 +37,92 @@ Json parse_huggingface_json(std::string_view text, const Reporter& report);
 HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
 Json huggingface_json(const HuggingFaceConfig& config, std::optional<std::int32_t> eos_token);
 
-// The model type of a net. Throws kUnsupported, naming the option that no model type has.
-HuggingFaceType huggingface_type(const nn::Gpt& net);
+// GPT-2's or Llama's, whichever a net is. Throws kUnsupported, naming the option that neither has.
+const HuggingFaceFamily& huggingface_family(const nn::Gpt& net);
+// Whether a model is a GPT-2, not a Llama.
+bool is_gpt2(const HuggingFaceFamily& family);
 
 // The tensor of a file that holds a parameter of a Gpt.
 struct HuggingFaceTensor {
   std::string name;         // without the prefix
   bool prefixed = true;     // whether it may have the prefix
   bool transposed = false;  // stored as (in, out) instead of (out, in)
-  int part = 0;             // index among `parts`, along the output dimension
-  int parts = 1;
-};
-HuggingFaceTensor huggingface_tensor(HuggingFaceType type, std::string_view parameter);
+  bool adds_one = false;    // stored less 1
+  // Row r of the parameter is row first + r / block * stride + r % block of `rows`.
+  std::int64_t first = 0, block = 1, stride = 1, rows = 0;
 
-// "transformer." or "model.".
-std::string_view huggingface_prefix(HuggingFaceType type);
+  std::int64_t row(std::int64_t r) const { return first + r / block * stride + r % block; }
+  // Whether it is the parameter, as it is.
+  bool is_same(std::int64_t parameter_rows) const {
+    return !transposed && !adds_one && rows == parameter_rows;
+  }
+};
+HuggingFaceTensor huggingface_tensor(const HuggingFaceConfig& config, const Input& parameter);
+
+// Such as "transformer." or "model.".
+std::string_view huggingface_prefix(const HuggingFaceFamily& family);
 
 // Whether a tensor, named without the prefix, is not a parameter but a buffer: masks, frequencies.
-bool is_huggingface_buffer(HuggingFaceType type, std::string_view name);
+bool is_huggingface_buffer(const HuggingFaceFamily& family, std::string_view name);
+
+// The values of an object under their keys; one that is not there, or null, is the default.
+class HuggingFaceKeys {
+ public:
+  HuggingFaceKeys(const Json& json, const Reporter& report);
+
+  bool has(const char* key) const { return json_.contains(key) && !json_.at(key).is_null(); }
+  const Json& at(const char* key) const { return json_.at(key); }
+  const Reporter& report() const { return report_; }
+
+  std::int64_t integer(const char* key, std::int64_t otherwise,
+                       std::int64_t most = nn::Gpt::kMaxSize) const;
+  double number(const char* key, double otherwise) const;
+  bool flag(const char* key, bool otherwise) const;
+  std::string text(const char* key, std::string_view otherwise) const;
+  std::vector<double> numbers(const char* key) const;
+  // Refuses a key that would make it another model.
+  void must_be(const char* key, bool value) const;
+  void must_be_absent(const char* key) const;
+  // Refuses a file without one of these.
+  void must_have(std::initializer_list<const char*> keys) const;
+  [[noreturn]] void expected(const char* key, std::string_view what) const;
+
+ private:
+  const Json& json_;
+  const Reporter& report_;
+};
+
+// The families by model_type.
+struct HuggingFaceFamily {
+  // Which rows of a tensor are those of a parameter.
+  enum class Rows : std::uint8_t {
+    kAll,
+    kQueries,  // queries, keys and values, one after the other
+    kKeys,
+    kValues,
+    kQueriesByHead,  // those of each head, one after the other
+    kKeysByHead,
+    kValuesByHead,
+    kFirstHalf,
+    kSecondHalf,
+    kFromTwo  // after two rows of something else
+  };
+  // A layer of a Gpt, and of the family.
+  struct Layer {
+    std::string_view ours, theirs;
+    Rows rows = Rows::kAll;
+    bool turned = false;  // Conv1D, whose weight is (in, out)
+  };
+
+  std::string_view type;
+  nn::Gpt (*read)(const HuggingFaceKeys& keys);
+  std::string_view prefix = "model.";
+  std::string_view blocks = "layers";
+  bool norms_add_one = false;
+  std::span<const Layer> layers = {};  // of a block and outside of it, where they have other names
+  std::span<const std::string_view> buffers = kUsualBuffers;  // ends of names
+  static constexpr std::string_view kUsualBuffers[] = {"rotary_emb.inv_freq"};
+};
+std::span<const HuggingFaceFamily> huggingface_families();
 
 }  // namespace limpid::detail
