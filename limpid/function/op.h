@@ -153,6 +153,7 @@ enum class Role : std::uint8_t {
   kNone,
   kLinear,           // a layer of neurons: x, a weight with a row for each, and a bias if given
   kProduct,          // of two matrices
+  kConvolution,      // of x and a weight, or one of its gradients
   kNorm,             // of the last dimensions: x, and parameters
   kAttention,        // q, k, v, and a mask if given
   kCachedAttention,  // q, keys, values, position

@@ -20,8 +20,8 @@ namespace limpid {
 namespace {
 
 bool multiplies_matrices(const Op& op) {
-  return op.role == Role::kProduct || op.role == Role::kAttention ||
-         op.role == Role::kCachedAttention;
+  return op.role == Role::kProduct || op.role == Role::kConvolution ||
+         op.role == Role::kAttention || op.role == Role::kCachedAttention;
 }
 
 std::int64_t multiply_adds(const Call& call);

@@ -781,6 +781,7 @@ constinit const Op conv = complete(
          "sum over c and k of x[n, c, p stride + k dilation - low] weight[o, c, k] + bias[o]",
      .shapes = "x[n, c, size...], weight[o, c / `groups`, k...], bias[o] -> [n, o, (size + `low` + "
                "`high` - (k - 1) `dilation` - 1) / `stride` + 1, ...]",
+     .role = Role::kConvolution,
      .min_inputs = 2,
      .max_inputs = 3,
      .attributes = kConvAttributes,
@@ -802,6 +803,7 @@ constinit const Op conv_transpose = complete(
                 "bias[o]",
      .shapes = "x[n, c, size...], weight[c, o / `groups`, k...], bias[o] -> [n, o, (size - 1) "
                "`stride` + (k - 1) `dilation` + 1 - `low` - `high`, ...]",
+     .role = Role::kConvolution,
      .min_inputs = 2,
      .max_inputs = 3,
      .attributes = kConvAttributes,
@@ -821,6 +823,7 @@ constinit const Op conv_weight_gradient =
     complete({.name = "conv_weight_gradient",
               .formula = "sum over n and p of x[n, c, p stride + k dilation - low] g[n, o, p]",
               .shapes = "x[n, c, size...], g[n, o, positions...] -> [o, c / `groups`, `kernel`...]",
+              .role = Role::kConvolution,
               .min_inputs = 2,
               .max_inputs = 2,
               .attributes = kWeightAttributes,

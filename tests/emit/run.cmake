@@ -43,3 +43,7 @@ foreach(source IN LISTS sources ITEMS ${PROGRAM}/main.cc)
 endforeach()
 run(${CXX} ${flags} ${objects} -o ${WORK}/cases)
 run(${RUNNER} ${WORK}/cases ${WORK}/numbers.bin)
+# A CPU whose floating point has one mode only, as a Cortex-M0's in software: its C library defines no FE_TONEAREST.
+file(WRITE ${WORK}/no_modes.cpp "#include <cfenv>\n#include <cmath>\n#include <cstddef>\n#include <cstdint>\n#include <cstring>\n"
+     "#undef FE_TONEAREST\n#undef __x86_64__\n#undef __aarch64__\n#include \"scalar.h\"\n")
+run(${CXX} -std=c++17 -Wall -Wextra -Werror ${flags} -I ${WORK} -fsyntax-only ${WORK}/no_modes.cpp)
