@@ -29,11 +29,10 @@
 namespace limpid {
 namespace {
 
-constexpr AttributeSpec kScanAttributes[] = {{"body", AttributeKind::kFunction},
-                                             {"carries", AttributeKind::kInteger},
-                                             {"length", AttributeKind::kInteger},
-                                             {"reverse", AttributeKind::kBool},
-                                             {"scanned", AttributeKind::kInteger}};
+constexpr AttributeSpec kScanAttributes[] = {
+    {"body", AttributeKind::kFunction},  {"carries", AttributeKind::kInteger},
+    {"length", AttributeKind::kInteger}, {"recompute", AttributeKind::kBool},
+    {"reverse", AttributeKind::kBool},   {"scanned", AttributeKind::kInteger}};
 
 // The attributes of a call, and what follows from them.
 struct Loop {
@@ -42,7 +41,8 @@ struct Loop {
         carries(static_cast<std::size_t>(attributes.integer("carries"))),
         scanned(static_cast<std::size_t>(attributes.integer("scanned"))),
         length(attributes.integer("length")),
-        reverse(attributes.get<bool>("reverse")) {}
+        reverse(attributes.get<bool>("reverse")),
+        recompute(attributes.get<bool>("recompute")) {}
 
   std::size_t inputs() const { return body.inputs().size(); }
   std::size_t outputs() const { return body.outputs().size(); }
@@ -57,16 +57,14 @@ struct Loop {
   Function body;
   std::size_t carries, scanned;
   std::int64_t length;
-  bool reverse;
+  bool reverse, recompute;
 };
 
 Attributes attributes_of(const Function& body, std::size_t carries, std::size_t scanned,
-                         std::int64_t length, bool reverse) {
-  return {{"body", Nested(body)},
-          {"carries", static_cast<std::int64_t>(carries)},
-          {"length", length},
-          {"reverse", reverse},
-          {"scanned", static_cast<std::int64_t>(scanned)}};
+                         std::int64_t length, bool reverse, bool recompute = false) {
+  return {{"body", Nested(body)}, {"carries", static_cast<std::int64_t>(carries)},
+          {"length", length},     {"recompute", recompute},
+          {"reverse", reverse},   {"scanned", static_cast<std::int64_t>(scanned)}};
 }
 
 std::vector<Type> scan_types(const Call& call) {
@@ -222,9 +220,10 @@ std::vector<Value> scan_batching(const BatchingCall& c) {
         return results;
       },
       output_names(mapped));
-  std::vector<Value> results = c.builder.call(
-      op::scan, inputs,
-      attributes_of(simplify(body), loop.carries, loop.scanned, loop.length, loop.reverse));
+  std::vector<Value> results =
+      c.builder.call(op::scan, inputs,
+                     attributes_of(simplify(body), loop.carries, loop.scanned, loop.length,
+                                   loop.reverse, loop.recompute));
   for (std::size_t o = 0; o < results.size(); ++o) {
     if (shared[o])
       results[o] = broadcast(results[o], results[o].shape().insert(0, c.size));
@@ -276,7 +275,8 @@ std::optional<Attributes> scan_for_one(const ExampleCall& c, std::span<const Typ
   const auto one = unbatched_step(c);
   if (!one) return {};
   const Loop loop(c.call.attributes);
-  return attributes_of(one->function, loop.carries, loop.scanned, loop.length, loop.reverse);
+  return attributes_of(one->function, loop.carries, loop.scanned, loop.length, loop.reverse,
+                       loop.recompute);
 }
 
 // ---- gradient: a scan in the reverse order
@@ -319,7 +319,8 @@ class Reversed {
     if (active_.empty()) return answers;
     std::vector<Value> carry, xs, shared;
     const Function body = backward_body(c, carry, xs, shared);
-    const Scanned all = scan(body, carry, xs, shared, {loop_.length, !loop_.reverse});
+    const Scanned all =
+        scan(body, carry, xs, shared, {.length = loop_.length, .reverse = !loop_.reverse});
     std::size_t next_carry = 0, next_y = 0;
     for (const std::size_t i : carried_) {
       const Value& last = all.carry[next_carry++];
@@ -400,7 +401,8 @@ class Reversed {
     for (std::size_t o = loop_.outputs(); o < backward_.outputs().size(); ++o)
       need(backward_.outputs()[o].value);
   }
-  // A value of no step in particular, and one that is only moved, is computed again.
+  // A value of no step in particular, and one that is only moved, is computed again; so is every
+  // value if the loop says so.
   void need(ValueId id) {
     std::vector<ValueId> open{id};
     while (!open.empty()) {
@@ -414,7 +416,7 @@ class Reversed {
       const Node* const node = maker_[value];
       const bool moved =
           node && (node->op->role == Role::kRepeat || node->op->role == Role::kRearrange);
-      if (!node || (of_a_step_[value] && !moved)) {
+      if (!node || (of_a_step_[value] && !moved && !loop_.recompute)) {
         if (std::find(kept_.begin(), kept_.end(), static_cast<ValueId>(value)) == kept_.end())
           kept_.push_back(static_cast<ValueId>(value));
         continue;
@@ -501,7 +503,7 @@ PreparedGradient scan_gradient(const Call& call, std::span<const bool> wanted) {
   const Loop loop(call.attributes);
   const auto reversed = std::make_shared<const Reversed>(loop, wanted);
   return {attributes_of(reversed->forward_body(), loop.carries, loop.scanned, loop.length,
-                        loop.reverse),
+                        loop.reverse, loop.recompute),
           [reversed](const GradientCall& c) { return reversed->cotangents(c); }};
 }
 
@@ -544,9 +546,9 @@ std::vector<Example> scan_examples() {
   std::vector<Example> examples;
   for (const Dtype d : {Dtype::kF32, Dtype::kF64}) {
     const Type row{d, {3}};
-    for (const bool reverse : {false, true})
+    for (const bool reverse : {false, true})  // and recompute
       examples.push_back({{row, {Dtype::kI32, {}}, {d, {4, 3}}, {d, {3, 3}}},
-                          attributes_of(example_step(d), 2, 1, 4, reverse),
+                          attributes_of(example_step(d), 2, 1, 4, reverse, reverse),
                           -1,
                           1});
     examples.push_back({{{d, {2}}, {d, {5, 2}}}, attributes_of(example_sum(d), 1, 1, 5, false)});
@@ -597,8 +599,9 @@ Scanned scan(const Function& body, std::span<const Value> carry, std::span<const
   inputs.insert(inputs.end(), xs.begin(), xs.end());
   inputs.insert(inputs.end(), shared.begin(), shared.end());
   const std::int64_t length = detail::steps_of(xs, options);
-  std::vector<Value> results =
-      call(op::scan, inputs, attributes_of(body, carry.size(), xs.size(), length, options.reverse));
+  std::vector<Value> results = call(
+      op::scan, inputs,
+      attributes_of(body, carry.size(), xs.size(), length, options.reverse, options.recompute));
   const auto first_y = results.begin() + static_cast<std::ptrdiff_t>(carry.size());
   return {{results.begin(), first_y}, {first_y, results.end()}};
 }
