@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
@@ -307,8 +308,9 @@ class Reversed {
     std::vector<std::string> names = output_names(loop_.body);
     for (std::size_t o = 0; o < loop_.outputs(); ++o)
       outputs.push_back(values[static_cast<std::size_t>(backward_.outputs()[o].value)]);
-    for (const ValueId id : kept_) {
-      outputs.push_back(values[static_cast<std::size_t>(id)]);
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      if (sources_[k] < loop_.outputs()) continue;
+      outputs.push_back(values[static_cast<std::size_t>(kept_[k])]);
       names.emplace_back();
     }
     return simplify(builder.finish(outputs, std::move(names)));
@@ -400,6 +402,55 @@ class Reversed {
         for (const ValueId id : node.inputs) need(id);
     for (std::size_t o = loop_.outputs(); o < backward_.outputs().size(); ++o)
       need(backward_.outputs()[o].value);
+    for (std::size_t k = kept_.size(); k-- > 0;) drop_if_cheap(k);
+    for (const ValueId id : kept_) sources_.push_back(source_of(id));
+  }
+
+  // Whether a value can be had in the reverse step by a few element-wise ops from what it has.
+  bool is_near(ValueId id, ValueId but, int depth) const {
+    const auto value = static_cast<std::size_t>(id);
+    if (of_cotangents_[value]) return false;
+    if (id != but && (again_[value] || std::find(kept_.begin(), kept_.end(), id) != kept_.end()))
+      return true;
+    if (!of_a_step_[value] || (value >= loop_.carries && value < loop_.inputs())) return true;
+    const Node* const node = maker_[value];
+    return node && depth > 0 && is_light(*node) &&
+           std::all_of(node->inputs.begin(), node->inputs.end(),
+                       [&](ValueId in) { return is_near(in, but, depth - 1); });
+  }
+  static bool is_light(const Node& node) {
+    return node.op->elementwise || node.op->role == Role::kRepeat ||
+           node.op->role == Role::kRearrange;
+  }
+  void drop_if_cheap(std::size_t which) {
+    constexpr int kFewOps = 3;
+    const ValueId id = kept_[which];
+    if (own_result(id)) return;
+    if (!maker_[static_cast<std::size_t>(id)] || !is_near(id, id, kFewOps)) return;
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(which));
+    make_again(id);
+  }
+  void make_again(ValueId id) {
+    const auto value = static_cast<std::size_t>(id);
+    if (again_[value] || std::find(kept_.begin(), kept_.end(), id) != kept_.end()) return;
+    again_[value] = true;
+    const Node* const node = maker_[value];
+    if (!node) return;
+    for (std::size_t r = 0; r < backward_.output_count(*node); ++r)
+      again_[static_cast<std::size_t>(node->first_output) + r] = true;
+    for (const ValueId in : node->inputs) make_again(in);
+  }
+
+  // The result of all steps that a value is, if it is one.
+  std::optional<std::size_t> own_result(ValueId id) const {
+    for (std::size_t o = loop_.carries; o < loop_.outputs(); ++o)
+      if (backward_.outputs()[o].value == id) return o;
+    return {};
+  }
+  // Which result of the forward scan has a kept value: one of its own, or a further one.
+  std::size_t source_of(ValueId id) {
+    const std::optional<std::size_t> own = own_result(id);
+    return own ? *own : loop_.outputs() + further_++;
   }
   // A value of no step in particular, and one that is only moved, is computed again; so is every
   // value if the loop says so.
@@ -450,7 +501,7 @@ class Reversed {
           builder.input(fmt::format("cotangent.{}", o), loop_.output_type(o));
     }
     for (std::size_t k = 0; k < kept_.size(); ++k) {
-      xs.push_back(c.outputs[loop_.outputs() + k]);
+      xs.push_back(c.outputs[sources_[k]]);
       values[static_cast<std::size_t>(kept_[k])] =
           builder.input(fmt::format("kept.{}", k), backward_.type(kept_[k]));
     }
@@ -495,8 +546,10 @@ class Reversed {
   std::vector<bool> of_cotangents_;   // of its values: whether they depend on cotangents
   std::vector<bool> of_a_step_;       // of its values: whether they differ from step to step
   std::vector<const Node*> maker_;
-  std::vector<bool> again_;    // of its values: computed again, or an input that is read
-  std::vector<ValueId> kept_;  // its values that the forward scan keeps
+  std::vector<bool> again_;           // of its values: computed again, or an input that is read
+  std::vector<ValueId> kept_;         // its values that the forward scan keeps
+  std::vector<std::size_t> sources_;  // of each: which result of the forward scan it is
+  std::size_t further_ = 0;           // results that the forward scan gives besides its own
 };
 
 PreparedGradient scan_gradient(const Call& call, std::span<const bool> wanted) {
