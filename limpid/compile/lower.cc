@@ -105,8 +105,10 @@ constexpr StepKind kValueKinds[] = {{kAliases, serves_all, lower_alias, true},
 
 constexpr StepKinds value_steps = kValueKinds;
 
-Lowering::Lowering(const Function& original, kernels::Isa isa)
-    : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))), isa_(isa) {
+Lowering::Lowering(const Function& original, kernels::Isa isa, std::size_t first_invariant)
+    : f_(simplify(expand(original, [](const Call& c) { return !is_served(c); }))),
+      isa_(isa),
+      first_invariant_(first_invariant) {
   plan_.name = original.name();
   plan_.inputs = original.inputs();
   for (const Output& o : original.outputs()) plan_.outputs.push_back(original.type(o.value));
@@ -403,8 +405,8 @@ void Lowering::write_output(std::size_t index) {
 }
 
 Plan lower(const Function& function, kernels::Isa isa,
-           std::span<const CompileOptions::Donation> donations) {
-  Plan plan = Lowering(function, isa).run();
+           std::span<const CompileOptions::Donation> donations, std::size_t first_invariant) {
+  Plan plan = Lowering(function, isa, first_invariant).run();
   fuse(plan);
   find_bands(plan);
   settle_donations(plan, donations);

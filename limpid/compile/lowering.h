@@ -51,7 +51,8 @@ const StepKind* step_kind(const Op& op);
 
 class Lowering {
  public:
-  Lowering(const Function& original, kernels::Isa isa);
+  // The inputs from `first_invariant` on are the same in many runs.
+  Lowering(const Function& original, kernels::Isa isa, std::size_t first_invariant);
   Plan run();
 
   // How a value is represented.
@@ -87,6 +88,11 @@ class Lowering {
 
   const kernels::Kernels& kernels() const { return *plan_.kernels; }
   kernels::Isa isa() const { return isa_; }
+  // Whether it is an input that is the same in many runs: packed_operand() packs it before them.
+  bool is_invariant(ValueId v) const {
+    const auto id = static_cast<std::size_t>(resolve(v));
+    return id >= first_invariant_ && id < f_.inputs().size();
+  }
 
   SlotId add_slot(const Type& type, Place place, std::size_t offset) {
     plan_.slots.push_back({type, place, offset});
@@ -201,6 +207,7 @@ class Lowering {
 
   Function f_;
   kernels::Isa isa_;
+  std::size_t first_invariant_;
   Plan plan_;
   std::vector<Known> known_;
   std::vector<std::vector<std::int32_t>>

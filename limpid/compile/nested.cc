@@ -12,9 +12,10 @@
 namespace limpid::detail {
 
 NestedPlan::NestedPlan(const Function& function, kernels::Isa isa,
-                       std::span<const CompileOptions::Donation> donations)
-    : plan_(std::make_shared<Plan>(lower(function, isa, donations))),
-      inputs_(plan_->inputs.size()),
+                       std::span<const CompileOptions::Donation> donations,
+                       std::size_t first_invariant)
+    : plan_(std::make_shared<Plan>(lower(function, isa, donations, first_invariant))),
+      inputs_(plan_->inputs.size() + plan_->packed_inputs.size()),
       outputs_(plan_->outputs.size()) {
   for (std::size_t s = 0; s < plan_->slots.size(); ++s) {
     const Slot& slot = plan_->slots[s];

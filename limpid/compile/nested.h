@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,15 +19,18 @@ namespace limpid::detail {
 
 class NestedPlan {
  public:
-  // The plan of the Function; its constants are placed with those of the plan around it.
+  // The plan of the Function; its constants are placed with those of the plan around it. The inputs
+  // from `first_invariant` on are the same in all runs of a step.
   NestedPlan(const Function& function, kernels::Isa isa,
-             std::span<const CompileOptions::Donation> donations = {});
+             std::span<const CompileOptions::Donation> donations = {},
+             std::size_t first_invariant = std::numeric_limits<std::size_t>::max());
 
   Plan& plan() const { return *plan_; }
   // Of the addresses of all slots, then of the workspace.
   std::size_t memory_bytes() const;
 
-  // A plan that is ready to run, any number of times. Inputs and outputs have no addresses yet.
+  // A plan that is ready to run, any number of times. Inputs, then packed inputs, and outputs have
+  // no addresses yet.
   class Ready {
    public:
     Ready(const NestedPlan& nested, std::byte* memory, std::byte* scratch, ThreadPool* pool,

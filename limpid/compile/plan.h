@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -246,6 +247,13 @@ struct Plan {
   std::vector<Band> bands;      // all steps, in order
   std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
+  // Further inputs, after those of the Function: an input, packed as operand B of a product. The
+  // plan around packs them, once for all steps of a loop.
+  struct PackedInput {
+    std::size_t input;
+    Layout layout;
+  };
+  std::vector<PackedInput> packed_inputs;
   // Slots of inputs and of the outputs that share their memory.
   std::vector<std::pair<SlotId, SlotId>> donated;
   std::size_t workspace_bytes = 0;
@@ -273,9 +281,11 @@ void for_each_slot(const Step& step, const std::function<void(SlotId, bool write
 // Makes a plan that is ready to run. Throws what compile() throws.
 Plan make_plan(const Function& function, const CompileOptions& options);
 
-// Like make_plan(), but constants are not placed yet.
+// Like make_plan(), but constants are not placed yet. The inputs from `first_invariant` on are the
+// same in many runs.
 Plan lower(const Function& function, kernels::Isa isa,
-           std::span<const CompileOptions::Donation> donations = {});
+           std::span<const CompileOptions::Donation> donations = {},
+           std::size_t first_invariant = std::numeric_limits<std::size_t>::max());
 
 // Fuses the programs of steps, to save memory traffic, and numbers their registers.
 void fuse(Plan& plan);

@@ -57,17 +57,20 @@ struct ScanStep final : PlansRoot {
   std::int64_t length = 0;
   bool reverse = false;
   std::vector<SlotId> in, out;  // of the call; a constant has no slot
+  std::vector<SlotId> packed;   // what all steps multiply by
   std::vector<std::size_t> carry_bytes;
   SlotId memory = -1;
 
   Slots slots() const override {
     std::vector<SlotId> written = out;
     written.push_back(memory);
-    return {in, written};
+    std::vector<SlotId> read = in;
+    read.insert(read.end(), packed.begin(), packed.end());
+    return {read, written};
   }
   std::vector<const NestedPlan*> nested() const override { return {&body}; }
   std::string text(const Names& s) const override {
-    std::vector<SlotId> read = in;
+    std::vector<SlotId> read = slots().read;
     std::erase_if(read, [](SlotId slot) { return slot < 0; });
     return fmt::format("{} = scan {} steps{} {}", names_of(out, s), length,
                        reverse ? " in reverse" : "", names_of(read, s)) +
@@ -83,6 +86,8 @@ struct ScanStep final : PlansRoot {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       ready.set_input(i, inputs[i] < carries ? worker.at<const void>(out[inputs[i]])
                                              : worker.at<const void>(in[inputs[i]]));
+    for (std::size_t p = 0; p < packed.size(); ++p)
+      ready.set_input(inputs.size() + p, worker.at<const void>(packed[p]));
     for (std::size_t o = 0; o < out.size(); ++o) ready.set_output(o, worker.at<void>(out[o]));
     for (std::int64_t step = 0; step < length; ++step) {
       const auto t = static_cast<std::size_t>(reverse ? length - 1 - step : step);
@@ -120,7 +125,7 @@ void lower_scan(Lowering& l, const Node& node, const Call& call) {
   const Bound step = bound(l, body, node.inputs, carries + scanned);
   std::vector<CompileOptions::Donation> donations;
   for (std::size_t c = 0; c < carries; ++c) donations.push_back({c, c});
-  ScanStep root(NestedPlan(step.function, l.isa(), donations));
+  ScanStep root(NestedPlan(step.function, l.isa(), donations, carries + scanned));
   root.inputs = step.inputs;
   root.carries = carries;
   root.scanned = scanned;
@@ -128,6 +133,8 @@ void lower_scan(Lowering& l, const Node& node, const Call& call) {
   root.reverse = call.attributes.get<bool>("reverse");
   root.in.assign(node.inputs.size(), -1);
   for (const std::size_t i : step.inputs) root.in[i] = l.memory(node.inputs[i]);
+  for (const Plan::PackedInput& p : root.body.plan().packed_inputs)
+    root.packed.push_back(l.packed_operand(node.inputs[step.inputs[p.input]], p.layout));
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     root.out.push_back(l.new_slot(node.first_output + static_cast<ValueId>(o)));
     if (o < carries) root.carry_bytes.push_back(call.outputs[o].bytes());

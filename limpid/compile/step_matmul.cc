@@ -138,7 +138,7 @@ struct MatmulStep final : Root {
   }
 };
 
-// Low-precision weights that are not constant: packed in every run.
+// Weights that are not constant: low-precision ones, and those of all steps of a loop.
 struct PackStep final : UnaryRoot {
   Layout layout;
 
@@ -149,9 +149,12 @@ struct PackStep final : UnaryRoot {
   bool is_shared() const override { return false; }
   void run(const Step&, const Worker& worker, Piece) const override {
     const Layout& l = layout;
+    const std::size_t row_stride = l.transposed ? 1 : l.n, column_stride = l.transposed ? l.k : 1;
+    if (l.weights == Weights::kF32)
+      return worker.plan.kernels->pack({worker.at<const float>(in), row_stride, column_stride}, l.k,
+                                       l.n, {0, l.n}, worker.at<float>(out));
     narrow_kernels(*worker.plan.kernels, l.weights)
-        .pack(worker.at<const void>(in), l.transposed ? 1 : l.n, l.transposed ? l.k : 1, l.k, l.n,
-              worker.at<void>(out));
+        .pack(worker.at<const void>(in), row_stride, column_stride, l.k, l.n, worker.at<void>(out));
   }
 };
 
@@ -170,9 +173,10 @@ void add_matmul(Lowering& l, const Node& node, const Call& call) {
                   : static_cast<std::size_t>(c[c.rank() - 2]);
   root.weights = weights_of(call.inputs[1].dtype);
   root.a = l.memory(node.inputs[0]);
-  const bool constant =
-      l.known(l.resolve(node.inputs[1])).how == Lowering::How::kConstant && root.batch == 1;
-  root.packed = constant || root.weights != Weights::kF32;
+  const bool lasting =
+      root.batch == 1 && (l.known(l.resolve(node.inputs[1])).how == Lowering::How::kConstant ||
+                          l.is_invariant(node.inputs[1]));
+  root.packed = lasting || root.weights != Weights::kF32;
   root.b = root.packed ? l.packed_operand(node.inputs[1], {&l.kernels(), root.weights, root.k,
                                                            root.n, root.transpose_b})
                        : l.memory(node.inputs[1]);
@@ -207,6 +211,11 @@ SlotId Lowering::packed_operand(ValueId id, const Layout& layout) {
   if (!fresh) return found->second;
   if (const Known& k = known(resolve(id)); k.how == How::kConstant)
     return found->second = constant_slot(k.constant, layout);
+  if (is_invariant(id)) {
+    plan_.packed_inputs.push_back({static_cast<std::size_t>(resolve(id)), layout});
+    return found->second = add_slot(packed_type(layout), Place::kInput,
+                                    f_.inputs().size() + plan_.packed_inputs.size() - 1);
+  }
   PackStep pack;
   pack.in = memory(id);
   pack.out = add_slot(packed_type(layout), Place::kWorkspace, 0);

@@ -1,7 +1,7 @@
 // Op: one constant record that defines one operation completely. The records are in limpid/ops,
 // one file per family with a list of its ops (those of loops are in limpid/transforms, as their
-// gradients are transformations); all_ops() joins the lists. Code that works on
-// Functions goes through all_ops() and does not name single ops.
+// gradients are transformations); all_ops() joins the lists. Code that works on Functions goes
+// through all_ops() and does not name single ops.
 #pragma once
 
 #include <array>
@@ -251,7 +251,8 @@ struct Op {
   GradientRule gradient;
   bool smooth = true;  // the derivative is continuous on the range of every example
   BatchingRule batching;
-  Rule<ExampleAxisRule> example_axis = {};  // of a primitive that is not element-wise
+  // Of a primitive that is not element-wise; of a composition, instead of its body's.
+  Rule<ExampleAxisRule> example_axis = {};
   Rule<ExampleAttributes> example_attributes = {};
   Rule<std::int64_t (*)(const Call& call)> flops;  // a multiply-add counts as two
   Kernel kernel = {};

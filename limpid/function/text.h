@@ -13,7 +13,8 @@
 //     %0, %1 = scan(%h, %xs) {body = function step(%h: f32[3], %x: f32[3]) {
 //       %0 = add(%h, %x) : f32[3]
 //       return %0, %0
-//     }, carries = 1, length = 8, reverse = false} : f32[3], f32[8, 3]
+//     }, carries = 1, length = 8, recompute = false, reverse = false, scanned = 1} : f32[3], f32[8,
+//     3]
 #pragma once
 
 #include <cstdint>

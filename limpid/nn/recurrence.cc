@@ -1,3 +1,4 @@
+// The steps of recurrent layers, and a scan over them.
 #include "limpid/nn/detail/recurrence.h"
 
 #include "limpid/ops/ops.h"

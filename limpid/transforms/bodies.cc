@@ -1,3 +1,4 @@
+// What the ops that hold Functions share.
 #include "limpid/transforms/detail/bodies.h"
 
 #include <fmt/format.h>

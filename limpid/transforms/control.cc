@@ -305,7 +305,7 @@ std::vector<Value> while_body(std::span<const Value> inputs, const Attributes& a
   std::vector<Value> carry{constant(builder, Tensor::scalar(true))};
   carry.insert(carry.end(), inputs.begin(),
                inputs.begin() + static_cast<std::ptrdiff_t>(loop.carries));
-  const Scanned all = scan(step, carry, {}, inputs.subspan(loop.carries), {loop.limit, false});
+  const Scanned all = scan(step, carry, {}, inputs.subspan(loop.carries), {.length = loop.limit});
   return {all.carry.begin() + 1, all.carry.end()};
 }
 

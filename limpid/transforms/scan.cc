@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
@@ -29,11 +30,10 @@
 namespace limpid {
 namespace {
 
-constexpr AttributeSpec kScanAttributes[] = {{"body", AttributeKind::kFunction},
-                                             {"carries", AttributeKind::kInteger},
-                                             {"length", AttributeKind::kInteger},
-                                             {"reverse", AttributeKind::kBool},
-                                             {"scanned", AttributeKind::kInteger}};
+constexpr AttributeSpec kScanAttributes[] = {
+    {"body", AttributeKind::kFunction},  {"carries", AttributeKind::kInteger},
+    {"length", AttributeKind::kInteger}, {"recompute", AttributeKind::kBool},
+    {"reverse", AttributeKind::kBool},   {"scanned", AttributeKind::kInteger}};
 
 // The attributes of a call, and what follows from them.
 struct Loop {
@@ -42,7 +42,8 @@ struct Loop {
         carries(static_cast<std::size_t>(attributes.integer("carries"))),
         scanned(static_cast<std::size_t>(attributes.integer("scanned"))),
         length(attributes.integer("length")),
-        reverse(attributes.get<bool>("reverse")) {}
+        reverse(attributes.get<bool>("reverse")),
+        recompute(attributes.get<bool>("recompute")) {}
 
   std::size_t inputs() const { return body.inputs().size(); }
   std::size_t outputs() const { return body.outputs().size(); }
@@ -57,16 +58,14 @@ struct Loop {
   Function body;
   std::size_t carries, scanned;
   std::int64_t length;
-  bool reverse;
+  bool reverse, recompute;
 };
 
 Attributes attributes_of(const Function& body, std::size_t carries, std::size_t scanned,
-                         std::int64_t length, bool reverse) {
-  return {{"body", Nested(body)},
-          {"carries", static_cast<std::int64_t>(carries)},
-          {"length", length},
-          {"reverse", reverse},
-          {"scanned", static_cast<std::int64_t>(scanned)}};
+                         std::int64_t length, bool reverse, bool recompute = false) {
+  return {{"body", Nested(body)}, {"carries", static_cast<std::int64_t>(carries)},
+          {"length", length},     {"recompute", recompute},
+          {"reverse", reverse},   {"scanned", static_cast<std::int64_t>(scanned)}};
 }
 
 std::vector<Type> scan_types(const Call& call) {
@@ -222,9 +221,10 @@ std::vector<Value> scan_batching(const BatchingCall& c) {
         return results;
       },
       output_names(mapped));
-  std::vector<Value> results = c.builder.call(
-      op::scan, inputs,
-      attributes_of(simplify(body), loop.carries, loop.scanned, loop.length, loop.reverse));
+  std::vector<Value> results =
+      c.builder.call(op::scan, inputs,
+                     attributes_of(simplify(body), loop.carries, loop.scanned, loop.length,
+                                   loop.reverse, loop.recompute));
   for (std::size_t o = 0; o < results.size(); ++o) {
     if (shared[o])
       results[o] = broadcast(results[o], results[o].shape().insert(0, c.size));
@@ -276,7 +276,8 @@ std::optional<Attributes> scan_for_one(const ExampleCall& c, std::span<const Typ
   const auto one = unbatched_step(c);
   if (!one) return {};
   const Loop loop(c.call.attributes);
-  return attributes_of(one->function, loop.carries, loop.scanned, loop.length, loop.reverse);
+  return attributes_of(one->function, loop.carries, loop.scanned, loop.length, loop.reverse,
+                       loop.recompute);
 }
 
 // ---- gradient: a scan in the reverse order
@@ -307,8 +308,9 @@ class Reversed {
     std::vector<std::string> names = output_names(loop_.body);
     for (std::size_t o = 0; o < loop_.outputs(); ++o)
       outputs.push_back(values[static_cast<std::size_t>(backward_.outputs()[o].value)]);
-    for (const ValueId id : kept_) {
-      outputs.push_back(values[static_cast<std::size_t>(id)]);
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      if (sources_[k] < loop_.outputs()) continue;
+      outputs.push_back(values[static_cast<std::size_t>(kept_[k])]);
       names.emplace_back();
     }
     return simplify(builder.finish(outputs, std::move(names)));
@@ -319,7 +321,8 @@ class Reversed {
     if (active_.empty()) return answers;
     std::vector<Value> carry, xs, shared;
     const Function body = backward_body(c, carry, xs, shared);
-    const Scanned all = scan(body, carry, xs, shared, {loop_.length, !loop_.reverse});
+    const Scanned all =
+        scan(body, carry, xs, shared, {.length = loop_.length, .reverse = !loop_.reverse});
     std::size_t next_carry = 0, next_y = 0;
     for (const std::size_t i : carried_) {
       const Value& last = all.carry[next_carry++];
@@ -399,8 +402,58 @@ class Reversed {
         for (const ValueId id : node.inputs) need(id);
     for (std::size_t o = loop_.outputs(); o < backward_.outputs().size(); ++o)
       need(backward_.outputs()[o].value);
+    for (std::size_t k = kept_.size(); k-- > 0;) drop_if_cheap(k);
+    for (const ValueId id : kept_) sources_.push_back(source_of(id));
   }
-  // A value of no step in particular, and one that is only moved, is computed again.
+
+  // Whether a value can be had in the reverse step by a few element-wise ops from what it has.
+  bool is_near(ValueId id, ValueId but, int depth) const {
+    const auto value = static_cast<std::size_t>(id);
+    if (of_cotangents_[value]) return false;
+    if (id != but && (again_[value] || std::find(kept_.begin(), kept_.end(), id) != kept_.end()))
+      return true;
+    if (!of_a_step_[value] || (value >= loop_.carries && value < loop_.inputs())) return true;
+    const Node* const node = maker_[value];
+    return node && depth > 0 && is_light(*node) &&
+           std::all_of(node->inputs.begin(), node->inputs.end(),
+                       [&](ValueId in) { return is_near(in, but, depth - 1); });
+  }
+  static bool is_light(const Node& node) {
+    return node.op->elementwise || node.op->role == Role::kRepeat ||
+           node.op->role == Role::kRearrange;
+  }
+  void drop_if_cheap(std::size_t which) {
+    constexpr int kFewOps = 3;
+    const ValueId id = kept_[which];
+    if (own_result(id)) return;
+    if (!maker_[static_cast<std::size_t>(id)] || !is_near(id, id, kFewOps)) return;
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(which));
+    make_again(id);
+  }
+  void make_again(ValueId id) {
+    const auto value = static_cast<std::size_t>(id);
+    if (again_[value] || std::find(kept_.begin(), kept_.end(), id) != kept_.end()) return;
+    again_[value] = true;
+    const Node* const node = maker_[value];
+    if (!node) return;
+    for (std::size_t r = 0; r < backward_.output_count(*node); ++r)
+      again_[static_cast<std::size_t>(node->first_output) + r] = true;
+    for (const ValueId in : node->inputs) make_again(in);
+  }
+
+  // The result of all steps that a value is, if it is one.
+  std::optional<std::size_t> own_result(ValueId id) const {
+    for (std::size_t o = loop_.carries; o < loop_.outputs(); ++o)
+      if (backward_.outputs()[o].value == id) return o;
+    return {};
+  }
+  // Which result of the forward scan has a kept value: one of its own, or a further one.
+  std::size_t source_of(ValueId id) {
+    const std::optional<std::size_t> own = own_result(id);
+    return own ? *own : loop_.outputs() + further_++;
+  }
+  // A value of no step in particular, and one that is only moved, is computed again; so is every
+  // value if the loop says so.
   void need(ValueId id) {
     std::vector<ValueId> open{id};
     while (!open.empty()) {
@@ -414,7 +467,7 @@ class Reversed {
       const Node* const node = maker_[value];
       const bool moved =
           node && (node->op->role == Role::kRepeat || node->op->role == Role::kRearrange);
-      if (!node || (of_a_step_[value] && !moved)) {
+      if (!node || (of_a_step_[value] && !moved && !loop_.recompute)) {
         if (std::find(kept_.begin(), kept_.end(), static_cast<ValueId>(value)) == kept_.end())
           kept_.push_back(static_cast<ValueId>(value));
         continue;
@@ -448,7 +501,7 @@ class Reversed {
           builder.input(fmt::format("cotangent.{}", o), loop_.output_type(o));
     }
     for (std::size_t k = 0; k < kept_.size(); ++k) {
-      xs.push_back(c.outputs[loop_.outputs() + k]);
+      xs.push_back(c.outputs[sources_[k]]);
       values[static_cast<std::size_t>(kept_[k])] =
           builder.input(fmt::format("kept.{}", k), backward_.type(kept_[k]));
     }
@@ -493,15 +546,17 @@ class Reversed {
   std::vector<bool> of_cotangents_;   // of its values: whether they depend on cotangents
   std::vector<bool> of_a_step_;       // of its values: whether they differ from step to step
   std::vector<const Node*> maker_;
-  std::vector<bool> again_;    // of its values: computed again, or an input that is read
-  std::vector<ValueId> kept_;  // its values that the forward scan keeps
+  std::vector<bool> again_;           // of its values: computed again, or an input that is read
+  std::vector<ValueId> kept_;         // its values that the forward scan keeps
+  std::vector<std::size_t> sources_;  // of each: which result of the forward scan it is
+  std::size_t further_ = 0;           // results that the forward scan gives besides its own
 };
 
 PreparedGradient scan_gradient(const Call& call, std::span<const bool> wanted) {
   const Loop loop(call.attributes);
   const auto reversed = std::make_shared<const Reversed>(loop, wanted);
   return {attributes_of(reversed->forward_body(), loop.carries, loop.scanned, loop.length,
-                        loop.reverse),
+                        loop.reverse, loop.recompute),
           [reversed](const GradientCall& c) { return reversed->cotangents(c); }};
 }
 
@@ -544,9 +599,9 @@ std::vector<Example> scan_examples() {
   std::vector<Example> examples;
   for (const Dtype d : {Dtype::kF32, Dtype::kF64}) {
     const Type row{d, {3}};
-    for (const bool reverse : {false, true})
+    for (const bool reverse : {false, true})  // and recompute
       examples.push_back({{row, {Dtype::kI32, {}}, {d, {4, 3}}, {d, {3, 3}}},
-                          attributes_of(example_step(d), 2, 1, 4, reverse),
+                          attributes_of(example_step(d), 2, 1, 4, reverse, reverse),
                           -1,
                           1});
     examples.push_back({{{d, {2}}, {d, {5, 2}}}, attributes_of(example_sum(d), 1, 1, 5, false)});
@@ -597,8 +652,9 @@ Scanned scan(const Function& body, std::span<const Value> carry, std::span<const
   inputs.insert(inputs.end(), xs.begin(), xs.end());
   inputs.insert(inputs.end(), shared.begin(), shared.end());
   const std::int64_t length = detail::steps_of(xs, options);
-  std::vector<Value> results =
-      call(op::scan, inputs, attributes_of(body, carry.size(), xs.size(), length, options.reverse));
+  std::vector<Value> results = call(
+      op::scan, inputs,
+      attributes_of(body, carry.size(), xs.size(), length, options.reverse, options.recompute));
   const auto first_y = results.begin() + static_cast<std::ptrdiff_t>(carry.size());
   return {{results.begin(), first_y}, {first_y, results.end()}};
 }

@@ -30,6 +30,10 @@ struct ScanOptions {
   std::optional<std::int64_t> length = {};
   // From the last step to the first. The results of step t are at t all the same.
   bool reverse = false;
+  // The gradient computes each step again, from its carry, instead of keeping what it reads of the
+  // step (gradient checkpointing). The bits stay the same. In a loop of loops of sqrt(T) steps
+  // each, the outer one with this, the gradient of T steps keeps of the order of sqrt(T) values.
+  bool recompute = false;
 };
 
 // The results of scan() on Functions: the carry after the last step, and for each other output of
@@ -68,8 +72,8 @@ auto scan(const Code& code, const Carry& init, const Xs& xs, const ScanOptions& 
   const std::vector<Value> carry = leaves_of(init), scanned = leaves_of(xs);
   const std::int64_t length = detail::steps_of(scanned, options);
   const auto traced = detail::trace_inside(code, detail::step_types(carry, scanned), init, xs);
-  const Scanned all =
-      scan(traced.function, carry, scanned, traced.captured, {length, options.reverse});
+  const Scanned all = scan(traced.function, carry, scanned, traced.captured,
+                           {length, options.reverse, options.recompute});
   std::size_t next_carry = 0, next_y = 0;
   auto last = with_leaves(std::get<0>(traced.result), all.carry, next_carry);
   auto ys = with_leaves(std::get<1>(traced.result), all.stacked, next_y);

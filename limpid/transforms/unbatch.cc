@@ -336,7 +336,7 @@ std::optional<detail::Unbatched> detail::unbatched(const Function& batch,
     outputs.push_back(version.value);
     inner.push_back(version.inner);
   }
-  return Unbatched{builder.finish(outputs, output_names(batch)), std::move(inner)};
+  return Unbatched{simplify(builder.finish(outputs, output_names(batch))), std::move(inner)};
 }
 
 std::vector<std::vector<Inner>> detail::readings(const ExampleCall& c, std::size_t first,

@@ -528,10 +528,11 @@ def with_gradient(f: Callable[..., Any], gradient: Callable[..., Any]) -> Callab
 
 
 class _Scan(_Code):
-    def __init__(self, code: Callable[..., Any], length: Optional[int], reverse: bool) -> None:
+    def __init__(self, code: Callable[..., Any], length: Optional[int], reverse: bool, recompute: bool) -> None:
         super().__init__(code)
         self._length = length
         self._reverse = reverse
+        self._recompute = recompute
 
     def _inside(self, *args: Any, **kwargs: Any) -> Any:
         init, xs = args
@@ -562,6 +563,7 @@ class _Scan(_Code):
             body=f,
             carries=len(carry),
             length=length,
+            recompute=self._recompute,
             reverse=self._reverse,
             scanned=len(scanned),
         )
@@ -574,6 +576,8 @@ def scan(
     xs: Any = None,
     length: Optional[int] = None,
     reverse: bool = False,
+    *,
+    recompute: bool = False,
 ) -> Tuple[Any, Any]:
     """A loop over time, one op whatever its number of steps (JAX: ``jax.lax.scan``).
 
@@ -590,6 +594,9 @@ def scan(
         The number of steps; needed only where `xs` has no arrays.
     reverse : bool
         From the last step to the first. The results of step t are at t all the same.
+    recompute : bool
+        The gradient computes each step again from its carry instead of keeping what it reads of the step
+        (``jax.checkpoint`` of `f`). The bits stay the same.
 
     Returns
     -------
@@ -608,7 +615,7 @@ def scan(
     >>> lp.scan(lambda total, x: (total + x, total), lp.asarray(0.0), lp.asarray([1.0, 2.0, 3.0]))
     (limpid.Array(f32[] (6.0)), limpid.Array(f32[3] (0.0, 1.0, 3.0)))
     """
-    last, ys = _Scan(f, None if length is None else operator.index(length), bool(reverse))(init, xs)
+    last, ys = _Scan(f, None if length is None else operator.index(length), bool(reverse), bool(recompute))(init, xs)
     return last, ys
 
 

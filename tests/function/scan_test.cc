@@ -26,7 +26,7 @@ constexpr const char* kRunningSum =
     %0 = multiply(%"1", %captured.2) : f32[2]
     %1 = add(%"0", %0) : f32[2]
     return %1, %1
-  }, carries = 1, length = 3, reverse = false, scanned = 1} : f32[2], f32[3, 2]  @layer
+  }, carries = 1, length = 3, recompute = false, reverse = false, scanned = 1} : f32[2], f32[3, 2]  @layer
   return %0, %1
 }
 )";
@@ -52,7 +52,7 @@ TEST(Scan, IsAnIndentedBlockInText) {
   EXPECT_EQ(parse_function(kRunningSum), running_sum());
   EXPECT_EQ(node_text(running_sum(), running_sum().nodes()[0], {.bodies = false}),
             "%0, %1 = scan(%start, %xs, %scale) {body = function code, carries = 1, length = 3, "
-            "reverse = false, scanned = 1} : f32[2], f32[3, 2]  @layer");
+            "recompute = false, reverse = false, scanned = 1} : f32[2], f32[3, 2]  @layer");
 }
 
 TEST(Scan, RunsInTheOrderOfTime) {
@@ -138,21 +138,23 @@ constexpr const char* kBody =
 
 TEST(Scan, ReadsTextOfStrangers) {
   const std::string body = kBody;
-  EXPECT_NO_THROW(parse_function(
-      with_attributes(body + ", carries = 1, length = 3, reverse = true, scanned = 1")));
+  EXPECT_NO_THROW(parse_function(with_attributes(
+      body + ", carries = 1, length = 3, recompute = false, reverse = true, scanned = 1")));
   for (const char* const wrong :
-       {", carries = -1, length = 3, reverse = true, scanned = 1",
-        ", carries = 1, length = -3, reverse = true, scanned = 1",
-        ", carries = 1, length = 4, reverse = true, scanned = 1",
-        ", carries = 2, length = 3, reverse = true, scanned = 1",
-        ", carries = 1, length = 3, reverse = true, scanned = 2",
-        ", carries = 9223372036854775807, length = 3, reverse = true, scanned = 1",
-        ", carries = 1, length = 3, reverse = true, scanned = 9223372036854775807",
-        ", carries = 1, length = 3, reverse = true, scanned = 0"})
+       {", carries = -1, length = 3, recompute = false, reverse = true, scanned = 1",
+        ", carries = 1, length = -3, recompute = false, reverse = true, scanned = 1",
+        ", carries = 1, length = 4, recompute = false, reverse = true, scanned = 1",
+        ", carries = 2, length = 3, recompute = false, reverse = true, scanned = 1",
+        ", carries = 1, length = 3, recompute = false, reverse = true, scanned = 2",
+        ", carries = 9223372036854775807, length = 3, recompute = false, reverse = true, scanned = "
+        "1",
+        ", carries = 1, length = 3, recompute = false, reverse = true, scanned = "
+        "9223372036854775807",
+        ", carries = 1, length = 3, recompute = false, reverse = true, scanned = 0"})
     EXPECT_THROW(parse_function(with_attributes(body + wrong)), Error) << wrong;
   expect_refused(ErrorCode::kInvalidArgument, [&] {
-    parse_function(
-        with_attributes("body = 1, carries = 1, length = 3, reverse = true, scanned = 1"));
+    parse_function(with_attributes(
+        "body = 1, carries = 1, length = 3, recompute = false, reverse = true, scanned = 1"));
   });
   expect_refused(ErrorCode::kParse, [&] { parse_function(with_attributes("body = function g(")); });
   // A value of the function around is none of the body.
@@ -166,7 +168,8 @@ TEST(Scan, LimitsFunctionsInsideEachOther) {
     std::string text = "return %h\n}";
     for (int i = 1; i < depth; ++i)
       text = "%0 = scan(%h) {body = function g(%h: f32[]) {\n" + text +
-             ", carries = 1, length = 1, reverse = false, scanned = 0} : f32[]\nreturn %0\n}";
+             ", carries = 1, length = 1, recompute = false, reverse = false, scanned = 0} : "
+             "f32[]\nreturn %0\n}";
     return "function g(%h: f32[]) {\n" + text;
   };
   EXPECT_NO_THROW(parse_function(nested(kMostDepth)));
@@ -178,10 +181,13 @@ TEST(Scan, LimitsFunctionsInsideEachOther) {
 TEST(Scan, OfTooManyStepsIsNotUnrolled) {
   const Function f = parse_function(
       "function f(%x: f32[2]) {\n  %0 = scan(%x) {body = function g(%h: f32[2]) {\nreturn %h\n}, "
-      "carries = 1, length = 9223372036854775807, reverse = false, scanned = 0} : f32[2]\n"
+      "carries = 1, length = 9223372036854775807, recompute = false, reverse = false, scanned = 0} "
+      ": f32[2]\n"
       "  %1 = scan(%0) {body = function g(%h: f32[2]) {\n%0 = scan(%h) {body = function g(%h: "
-      "f32[2]) {\nreturn %h\n}, carries = 1, length = 100000, reverse = false, scanned = 0} : "
-      "f32[2]\nreturn %0\n}, carries = 1, length = 100000, reverse = false, scanned = 0} : f32[2]\n"
+      "f32[2]) {\nreturn %h\n}, carries = 1, length = 100000, recompute = false, reverse = false, "
+      "scanned = 0} : "
+      "f32[2]\nreturn %0\n}, carries = 1, length = 100000, recompute = false, reverse = false, "
+      "scanned = 0} : f32[2]\n"
       "  return %1\n}\n");
   expect_refused(ErrorCode::kUnsupported, [&] { expand(f); });
   EXPECT_NO_THROW(compile(f));

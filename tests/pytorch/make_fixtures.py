@@ -260,6 +260,29 @@ def make_states():
     state("gated", SwiGlu(6, 10), x)
 
 
+class Recurrent(nn.Module):
+    """A recurrent layer, and a linear one on each of its results, or on its last state."""
+
+    def __init__(self, layer, last=False):
+        super().__init__()
+        self.rnn = layer
+        self.last = last
+        self.head = nn.Linear(layer.hidden_size * (2 if layer.bidirectional else 1), 3)
+
+    def forward(self, x):
+        y, _ = self.rnn(x)
+        return self.head(y[:, -1] if self.last else y)
+
+
+def make_recurrent():
+    torch.manual_seed(2)
+    x = torch.randn(3, 5, 4)
+    export("rnn_relu", Recurrent(nn.RNN(4, 6, nonlinearity="relu", batch_first=True)), x)
+    export("lstm", Recurrent(nn.LSTM(4, 6, batch_first=True), last=True), x)
+    export("lstm_bidirectional", Recurrent(nn.LSTM(4, 5, num_layers=2, bidirectional=True, batch_first=True)), x)
+    export("gru", Recurrent(nn.GRU(4, 6, num_layers=2, batch_first=True)), x)
+
+
 def check_what_limpid_wrote():
     """load_state_dict is strict: it takes these names and shapes and no others."""
     tensors = load(HERE / "state/written_mlp.safetensors")
@@ -276,6 +299,7 @@ def main():
     with torch.no_grad():
         make_models()
         make_states()
+        make_recurrent()
     if (HERE / "state/written_mlp.safetensors").exists():
         check_what_limpid_wrote()
     else:
