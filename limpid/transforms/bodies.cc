@@ -72,21 +72,90 @@ bool any_result(const Function& f, const Node& node, const std::vector<bool>& ma
   return std::find(first, last, true) != last;
 }
 
-// The needed values of f, from those of its inputs.
-void copy_needed(Builder& builder, const Function& f, const std::vector<bool>& needed,
-                 std::vector<Value>& values) {
-  values.resize(f.types().size());
-  for (const Node& node : f.nodes())
-    if (any_result(f, node, needed)) copy_node(builder, node, values);
+}  // namespace
+
+namespace {
+
+// Which inputs of a call of scan its marked results need, and, as further marks, which carries. A
+// carry is needed if it is read after the loop, or in a step by what is needed.
+std::vector<bool> needs_of_scan(const Attributes& attributes, std::size_t inputs,
+                                std::vector<bool>& given) {
+  const Function& body = attributes.get<Nested>("body").function();
+  const auto carries = static_cast<std::size_t>(attributes.integer("carries"));
+  std::vector<bool> taken(inputs, false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<bool> needed(body.types().size(), false);
+    for (std::size_t o = 0; o < given.size(); ++o)
+      if (given[o]) needed[static_cast<std::size_t>(body.outputs()[o].value)] = true;
+    mark_needed(body, needed);
+    for (std::size_t i = 0; i < inputs; ++i) taken[i] = needed[i];
+    for (std::size_t c = 0; c < carries; ++c) {
+      changed = changed || (taken[c] && !given[c]);
+      given[c] = given[c] || taken[c];
+      taken[c] = given[c];
+    }
+  }
+  // A call has an input.
+  if (std::find(taken.begin(), taken.end(), true) == taken.end()) {
+    taken.assign(inputs, true);
+    given.assign(given.size(), true);
+  }
+  return taken;
+}
+
+std::vector<bool> needs_of_cond(const Attributes& attributes, std::size_t inputs,
+                                const std::vector<bool>& given) {
+  std::vector<bool> taken(inputs, false);
+  taken[0] = true;
+  for (const char* const name : {"no", "yes"}) {
+    const Function& f = attributes.get<Nested>(name).function();
+    std::vector<bool> needed(f.types().size(), false);
+    for (std::size_t o = 0; o < given.size(); ++o)
+      if (given[o]) needed[static_cast<std::size_t>(f.outputs()[o].value)] = true;
+    mark_needed(f, needed);
+    for (std::size_t i = 1; i < inputs; ++i) taken[i] = taken[i] || needed[i - 1];
+  }
+  return taken;
+}
+
+std::vector<bool> results_of(const Function& f, const Node& node, const std::vector<bool>& marks) {
+  const auto first = marks.begin() + node.first_output;
+  return {first, first + static_cast<std::ptrdiff_t>(f.output_count(node))};
 }
 
 }  // namespace
 
 void mark_needed(const Function& f, std::vector<bool>& needed) {
-  for (std::size_t i = f.nodes().size(); i-- > 0;)
-    if (any_result(f, f.nodes()[i], needed))
-      for (const ValueId in : f.nodes()[i].inputs) needed[static_cast<std::size_t>(in)] = true;
+  for (std::size_t i = f.nodes().size(); i-- > 0;) {
+    const Node& node = f.nodes()[i];
+    if (!any_result(f, node, needed)) continue;
+    std::vector<bool> given = results_of(f, node, needed), taken(node.inputs.size(), true);
+    if (node.op == &op::scan) taken = needs_of_scan(node.attributes, taken.size(), given);
+    if (node.op == &op::cond) taken = needs_of_cond(node.attributes, taken.size(), given);
+    for (std::size_t in = 0; in < taken.size(); ++in)
+      if (taken[in]) needed[static_cast<std::size_t>(node.inputs[in])] = true;
+  }
 }
+
+namespace {
+
+// The needed values of f, from those of its inputs.
+void copy_needed(Builder& builder, const Function& f, const std::vector<bool>& needed,
+                 std::vector<Value>& values) {
+  values.resize(f.types().size());
+  for (const Node& node : f.nodes()) {
+    if (!any_result(f, node, needed)) continue;
+    const Builder::Scope scope(builder, node.scope);
+    std::vector<Value> inputs;
+    for (const ValueId id : node.inputs) inputs.push_back(values[static_cast<std::size_t>(id)]);
+    std::vector<Value> results = pruned(builder, node, inputs, results_of(f, node, needed));
+    if (results.empty()) results = builder.call(*node.op, inputs, node.attributes);
+    std::copy(results.begin(), results.end(), values.begin() + node.first_output);
+  }
+}
+
+}  // namespace
 
 Value value_of(Builder& builder, const Function& f, ValueId id, std::span<const Value> inputs) {
   std::vector<bool> needed(f.types().size(), false);
@@ -142,27 +211,13 @@ std::vector<Value> call_of_part(Builder& builder, const Node& node, std::span<co
   return results;
 }
 
-// A carry is needed if it is read after the loop, or in a step by what is needed.
 std::vector<Value> pruned_scan(Builder& builder, const Node& node, std::span<const Value> inputs,
                                std::vector<bool> given) {
+  const std::vector<bool> taken = needs_of_scan(node.attributes, inputs.size(), given);
+  if (all_of(given) && all_of(taken)) return {};
   const Function& body = node.attributes.get<Nested>("body").function();
   const auto carries = static_cast<std::size_t>(node.attributes.integer("carries"));
   const auto scanned = static_cast<std::size_t>(node.attributes.integer("scanned"));
-  std::vector<bool> taken(inputs.size(), false);
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::vector<bool> needed(body.types().size(), false);
-    for (std::size_t o = 0; o < given.size(); ++o)
-      if (given[o]) needed[static_cast<std::size_t>(body.outputs()[o].value)] = true;
-    mark_needed(body, needed);
-    for (std::size_t i = 0; i < inputs.size(); ++i) taken[i] = needed[i];
-    for (std::size_t c = 0; c < carries; ++c) {
-      changed = changed || (taken[c] && !given[c]);
-      given[c] = given[c] || taken[c];
-      taken[c] = given[c];
-    }
-  }
-  if ((all_of(given) && all_of(taken)) || count_of(taken, 0, taken.size()) == 0) return {};
   Attributes attributes = node.attributes;
   attributes.set("body", Nested(part_of(body, taken, given)));
   attributes.set("carries", count_of(taken, 0, carries));
@@ -172,18 +227,10 @@ std::vector<Value> pruned_scan(Builder& builder, const Node& node, std::span<con
 
 std::vector<Value> pruned_cond(Builder& builder, const Node& node, std::span<const Value> inputs,
                                const std::vector<bool>& given) {
+  const std::vector<bool> taken = needs_of_cond(node.attributes, inputs.size(), given);
+  if (all_of(given) && all_of(taken)) return {};
   const Function& yes = node.attributes.get<Nested>("yes").function();
   const Function& no = node.attributes.get<Nested>("no").function();
-  std::vector<bool> taken(inputs.size(), false);
-  taken[0] = true;
-  for (const Function* const f : {&yes, &no}) {
-    std::vector<bool> needed(f->types().size(), false);
-    for (std::size_t o = 0; o < given.size(); ++o)
-      if (given[o]) needed[static_cast<std::size_t>(f->outputs()[o].value)] = true;
-    mark_needed(*f, needed);
-    for (std::size_t i = 1; i < taken.size(); ++i) taken[i] = taken[i] || needed[i - 1];
-  }
-  if (all_of(given) && all_of(taken)) return {};
   const std::vector<bool> operands(taken.begin() + 1, taken.end());
   return call_of_part(builder, node, inputs, taken, given,
                       {{"no", Nested(part_of(no, operands, given))},
