@@ -171,13 +171,6 @@ std::string wrong_law(const RandomLoop& loop, Key key) {
   return "";
 }
 
-// The work of a run. The laws run each loop some dozen times by the reference arithmetic.
-std::int64_t flops_of(const Function& f) {
-  const Node& node = f.nodes().back();
-  const Function::CallTypes types = f.call_types(node);
-  return node.op->flops({*node.op, types.inputs, types.outputs, node.attributes, node.scope});
-}
-
 TEST(RandomLoops, ObeyTheLaws) {
   const char* const first = std::getenv("LIMPID_RANDOM_SEED");
   std::uint64_t seed = first ? std::strtoull(first, nullptr, 10) : std::random_device()();
@@ -185,6 +178,7 @@ TEST(RandomLoops, ObeyTheLaws) {
   for (int i = 0; i < 100; ++i, ++seed) {
     const Key key(seed);
     const RandomLoop loop = random_loop(key, seed % 4 == 3 ? Dtype::kF64 : Dtype::kF32);
+    // The laws run each loop some dozen times by the reference arithmetic.
     if (flops_of(function_of(loop)) > 300'000) continue;
     std::string wrong;
     try {
