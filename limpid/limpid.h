@@ -28,6 +28,7 @@
 #include "limpid/data/text/byte_pair.h"
 #include "limpid/data/text/character_stream.h"
 #include "limpid/data/text/text.h"
+#include "limpid/data/text/text_pipeline.h"
 #include "limpid/data/text/tokenizer.h"
 #include "limpid/data/text/tokenizer_files.h"
 #include "limpid/distribute/communicator.h"

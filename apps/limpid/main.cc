@@ -42,6 +42,7 @@ void add_selftest(Command& app);
 void add_serve(Command& app);
 void add_show(Command& app);
 void add_summary(Command& app);
+void add_tokenize(Command& app);
 void add_trace(Command& app);
 void add_train(Command& app);
 void add_view(Command& app);  // where the tool is built with the server
@@ -63,7 +64,7 @@ int run(int argc, char** argv) {
   const std::pair<const char*, std::vector<Add>> groups[] = {
       {"Train", {add_data, add_train, add_runs, add_doctor, add_report}},
       {"Use", {add_eval, add_run, add_generate}},
-      {"Look inside", {add_summary, add_trace, add_show, add_ops}},
+      {"Look inside", {add_summary, add_trace, add_show, add_tokenize, add_ops}},
 #ifdef LIMPID_ONNX
       {"Convert", {add_convert, add_quantize, add_emit, add_onnx_ops}},
       {"Check", {add_selftest, add_hash, add_gradcheck, add_verify_step, add_onnx_test}},

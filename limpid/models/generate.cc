@@ -64,7 +64,7 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
       Text& text = texts[i];
       if (!text.generation) continue;
       const std::int32_t token = text.generation->draw();
-      if (token == tokenizer.marks().end) {
+      if (tokenizer.ends_text(token)) {
         text.generation.reset();
         continue;
       }

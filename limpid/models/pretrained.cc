@@ -59,9 +59,9 @@ void save_pretrained(const std::filesystem::path& folder, const Model& model) {
   const std::optional<Tokenizer> tokenizer = tokenizer_in(model);
   const bool stored = tokenizer && fits_tokenizer_files(*tokenizer);
   // load_tokenizer reads the first one that is there.
-  for (const char* other : {"tokenizer.json", "vocab.json", "merges.txt"}) {
+  for (const char* other : {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt"}) {
     std::error_code ignored;
-    if (stored && other != std::string_view("tokenizer.json")) break;
+    if (stored && other == std::string_view("vocab.json")) break;
     if (std::filesystem::exists(folder / other, ignored))
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("{} has another tokenizer, {}, which would be read with the model; "

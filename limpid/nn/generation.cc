@@ -32,6 +32,7 @@ Generation::Generation(LanguageModel& model, std::span<const std::int32_t> promp
       options_(options),
       capacity_(static_cast<std::size_t>(model.capacity())) {
   if (options_.vocabulary == 0) options_.vocabulary = model.vocabulary();
+  if (options_.repetition != 1) seen_.insert(prompt.begin(), prompt.end());
 }
 
 std::span<const float> Generation::logits() const {
@@ -39,7 +40,32 @@ std::span<const float> Generation::logits() const {
 }
 
 void Generation::draw_ahead() {
-  ahead_ = sample(logits(), options_.sampling, options_.key.fold_in(drawn_));
+  const Key key = options_.key.fold_in(drawn_);
+  const bool counts = options_.presence != 0 || options_.frequency != 0;
+  if (options_.bias.empty() && !counts && options_.repetition == 1) {
+    ahead_ = sample(logits(), options_.sampling, key);
+    return;
+  }
+  const std::span<const float> unchanged = logits();
+  std::vector<float> changed(unchanged.begin(), unchanged.end());
+  const auto change = [&](std::int32_t token, const auto& by) {
+    if (token < 0 || static_cast<std::size_t>(token) >= changed.size()) return;
+    float& logit = changed[static_cast<std::size_t>(token)];
+    logit = static_cast<float>(by(static_cast<double>(logit)));
+  };
+  if (options_.repetition != 1)
+    for (const std::int32_t token : seen_)
+      change(token, [&](double logit) {
+        return logit > 0 ? logit / options_.repetition : logit * options_.repetition;
+      });
+  if (counts)
+    for (const auto& [token, count] : counts_)
+      change(token, [&, times = static_cast<double>(count)](double logit) {
+        return logit - options_.presence - times * options_.frequency;
+      });
+  for (const auto& [token, value] : options_.bias)
+    change(token, [&, added = value](double logit) { return logit + added; });
+  ahead_ = sample(changed, options_.sampling, key);
 }
 
 std::int32_t Generation::draw() {
@@ -47,11 +73,13 @@ std::int32_t Generation::draw() {
   const std::int32_t token = *ahead_;
   ++drawn_;
   append(token);
+  if (options_.presence != 0 || options_.frequency != 0) ++counts_[token];
   return token;
 }
 
 void Generation::append(std::int32_t token) {
   ahead_.reset();
+  if (options_.repetition != 1) seen_.insert(token);
   const std::span<const std::int32_t> all = sequence_.tokens();
   if (all.size() < capacity_) return sequence_.append(token);
   // Keeps the later half, the new token included.

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "limpid/core/key.h"
 #include "limpid/nn/language_model.h"
@@ -18,7 +22,13 @@ class Generation {
  public:
   struct Options {
     Sampling sampling = {};
-    Key key = Key(0);             // token i is drawn by key.fold_in(i)
+    Key key = Key(0);  // token i is drawn by key.fold_in(i)
+    // Changes of logits before a token is drawn. Numbers outside of the vocabulary have no effect.
+    std::vector<std::pair<std::int32_t, double>> bias = {};  // added to the logits of tokens
+    double presence = 0;    // subtracted from the logit of each token drawn before
+    double frequency = 0;   // subtracted as often as the token was drawn
+    double repetition = 1;  // a logit above 0 of a token of the prompt, or drawn, is divided by
+                            // this, one below 0 multiplied (Keskar et al. 2019, section 4.1)
     std::int64_t vocabulary = 0;  // draw only from this many first tokens, as the model's
                                   // vocabulary may be larger than the tokenizer's; 0: from all
   };
@@ -52,6 +62,8 @@ class Generation {
   std::size_t capacity_;
   std::uint64_t drawn_ = 0;
   std::optional<std::int32_t> ahead_ = {};
+  std::map<std::int32_t, std::int64_t> counts_ = {};  // how often each token was drawn
+  std::set<std::int32_t> seen_ = {};                  // drawn, or of the prompt
 };
 
 }  // namespace limpid::nn

@@ -27,6 +27,8 @@ void check(std::span<const float> logits, const Sampling& s) {
   if (s.top_k < 0) refuse_sampling(fmt::format("expected a top_k of 0 or more, got {}", s.top_k));
   if (!(s.top_p > 0 && s.top_p <= 1))
     refuse_sampling(fmt::format("expected a top_p above 0 and at most 1, got {}", s.top_p));
+  if (!(s.min_p >= 0 && s.min_p <= 1))
+    refuse_sampling(fmt::format("expected a min_p of 0 to 1, got {}", s.min_p));
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   bool possible = false;
   for (std::size_t i = 0; i < logits.size(); ++i) {
@@ -111,6 +113,8 @@ std::vector<Choice> choices(std::span<const float> logits, const Sampling& s) {
   do kept += all[left++].weight;
   while (left < all.size() && kept < s.top_p * sum);
   all.resize(left);
+  // The largest weight is 1.
+  while (all.size() > 1 && all.back().weight < s.min_p) all.pop_back();
   return all;
 }
 

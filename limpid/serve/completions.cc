@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -67,9 +68,23 @@ double number_in(const Json& body, std::string_view key, double otherwise) {
 }
 
 using Names = std::span<const std::string_view>;
-constexpr std::string_view kParameters[] = {"model",  "max_tokens", "temperature",    "top_p",
-                                            "top_k",  "seed",       "stop",           "n",
-                                            "stream", "logprobs",   "stream_options", "user"};
+constexpr std::string_view kParameters[] = {"model",
+                                            "max_tokens",
+                                            "temperature",
+                                            "top_p",
+                                            "top_k",
+                                            "seed",
+                                            "stop",
+                                            "n",
+                                            "min_p",
+                                            "user",
+                                            "presence_penalty",
+                                            "frequency_penalty",
+                                            "stream",
+                                            "logprobs",
+                                            "stream_options",
+                                            "logit_bias",
+                                            "repetition_penalty"};
 constexpr std::string_view kOfTexts[] = {"prompt", "echo"};
 constexpr std::string_view kOfChats[] = {"messages", "max_completion_tokens", "top_logprobs",
                                          "metadata", "safety_identifier",     "prompt_cache_key"};
@@ -81,11 +96,6 @@ struct Neutral {
 };
 constexpr Neutral kNeutral[] = {{"best_of", "[1]"},
                                 {"suffix", R"([""])"},
-                                {"presence_penalty", "[0]"},
-                                {"frequency_penalty", "[0]"},
-                                {"repetition_penalty", "[1]"},
-                                {"logit_bias", "[{}]"},
-                                {"min_p", "[0]"},
                                 {"ignore_eos", "[false]"},
                                 {"tools", "[[]]"},
                                 {"tool_choice", R"(["none", "auto"])"},
@@ -147,6 +157,36 @@ std::vector<std::string> stops_of(const Json& body) {
     if (text.empty() || text.size() > kLongestStop)
       refuse_completion("stop: expected texts of 1 to {} bytes", kLongestStop);
   return stops;
+}
+
+double number_within(const Json& body, std::string_view key, double otherwise, double low,
+                     double high) {
+  const double number = number_in(body, key, otherwise);
+  if (!(number >= low && number <= high))
+    refuse_completion("{}: expected a number of {} to {}, got {}", key, low, high, number);
+  return number;
+}
+
+// {"token": number to add to its logit}, as OpenAI's clients write it.
+std::vector<std::pair<std::int32_t, double>> bias_of(const Json& body) {
+  constexpr double kMostBias = 100;
+  constexpr std::size_t kMostTokens = 1024;
+  const std::optional<JsonView> given_bias = given(body, "logit_bias");
+  if (!given_bias) return {};
+  std::vector<std::pair<std::int32_t, double>> bias;
+  for (const auto& [key, value] : given_bias->members()) {
+    std::int32_t token = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token);
+    if (error != std::errc() || end != key.data() + key.size() || token < 0)
+      refuse_completion("logit_bias: expected the number of a token, got {}", in_quotes(key));
+    const double added = value.as_number();
+    if (!(std::abs(added) <= kMostBias))
+      refuse_completion("logit_bias: expected numbers of -100 to 100, got {}", added);
+    bias.emplace_back(token, added);
+  }
+  if (bias.size() > kMostTokens)
+    refuse_completion("logit_bias: expected at most {} tokens, got {}", kMostTokens, bias.size());
+  return bias;
 }
 
 // Before a text is encoded, which may take long: whether its tokens could be in the context.
@@ -342,7 +382,7 @@ class Choice {
       return true;
     }
     tokens_.push_back(token.token);
-    if (token.token == tokenizer_.marks().end ||
+    if (tokenizer_.ends_text(token.token) ||
         std::find(request_.ends.begin(), request_.ends.end(), token.token) != request_.ends.end()) {
       reason_ = "stop";
       return false;
@@ -493,6 +533,10 @@ class Completion {
       texts.push_back({.prompt = all->prompt_of(i).tokens,
                        .drawing = {.sampling = request.sampling,
                                    .key = Key(request.seed + number),
+                                   .bias = request.bias,
+                                   .presence = request.presence,
+                                   .frequency = request.frequency,
+                                   .repetition = request.repetition,
                                    .vocabulary = all->model_->language->tokenizer.size()},
                        .tokens = request.tokens,
                        .reads_prompt = all->writers_[i].choice.reads_prompt(),
@@ -664,12 +708,22 @@ CompletionRequest common_of(const Json& body, const Limits& limits) {
   request.n = integer_of(body, "n", 1, 1, limits.texts);
   request.sampling = {.temperature = number_in(body, "temperature", 1),
                       .top_k = integer_of(body, "top_k", 0, 0, std::int64_t{1} << 31),
-                      .top_p = number_in(body, "top_p", 1)};
+                      .top_p = number_in(body, "top_p", 1),
+                      .min_p = number_in(body, "min_p", 0)};
   if (!(request.sampling.temperature >= 0 && std::isfinite(request.sampling.temperature)))
     refuse_completion("temperature: expected a number of 0 or more");
   if (!(request.sampling.top_p > 0 && request.sampling.top_p <= 1))
     refuse_completion("top_p: expected a number above 0 and at most 1, got {}",
                       request.sampling.top_p);
+  if (!(request.sampling.min_p >= 0 && request.sampling.min_p <= 1))
+    refuse_completion("min_p: expected a number of 0 to 1, got {}", request.sampling.min_p);
+  request.bias = bias_of(body);
+  constexpr double kMostPenalty = 2;
+  request.presence = number_within(body, "presence_penalty", 0, -kMostPenalty, kMostPenalty);
+  request.frequency = number_within(body, "frequency_penalty", 0, -kMostPenalty, kMostPenalty);
+  constexpr double kMostRepetition = 100;
+  request.repetition =
+      number_within(body, "repetition_penalty", 1, 1 / kMostRepetition, kMostRepetition);
   request.seed = seed_of(body);
   request.stop = stops_of(body);
   return request;
@@ -769,9 +823,11 @@ CompletionRequest parse_completion(const Json& body, const LanguageService& mode
 
 CompletionRequest parse_chat(const Json& body, const LanguageService& model, const Limits& limits) {
   if (!model.chat)
-    throw HttpError(501, fmt::format("{}: write the messages out as the model was trained with "
-                                     "them, and send that as the prompt of /v1/completions",
-                                     model.no_chat));
+    throw HttpError(
+        model.chat_unsupported ? 501 : 400,
+        fmt::format("{}: send a text to /v1/completions, or a chat as a list of tokens, as "
+                    "in a text special tokens stay text",
+                    model.no_chat));
   check_members(body, kOfChats);
   CompletionRequest request = common_of(body, limits);
   request.chat = true;

@@ -27,6 +27,8 @@ struct CompletionRequest {
   std::int64_t n = 1;        // texts per prompt
   std::int64_t tokens = 16;  // the most tokens of each text
   nn::Sampling sampling = {};
+  std::vector<std::pair<std::int32_t, double>> bias = {};  // see nn::Generation::Options
+  double presence = 0, frequency = 0, repetition = 1;
   std::uint64_t seed = 0;  // text i of a prompt is the one that seed + i generates alone
   std::vector<std::string> stop = {};
   bool echo = false;
@@ -44,7 +46,7 @@ std::string model_of_completion(const Json& body);
 // limits.
 CompletionRequest parse_completion(const Json& body, const LanguageService& model,
                                    const Limits& limits);
-// The same for chat messages. Throws HttpError 501 if the model has no supported chat template.
+// The same for chat messages. Throws HttpError 501 too, for a chat template that is not supported.
 CompletionRequest parse_chat(const Json& body, const LanguageService& model, const Limits& limits);
 
 // Generates a completion and sends the response. Throws HttpError 503 if the queue is full.

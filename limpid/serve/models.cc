@@ -263,6 +263,7 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kNoMemory) throw;
     service->no_chat = error.what();
+    service->chat_unsupported = true;
   }
   service->lane = scheduler_.lane(std::move(*language), kChunk, options_.pool);
   return service;

@@ -41,7 +41,8 @@ struct LanguageService {
   std::size_t places = 0;  // the most texts at a time
   nn::LanguageModel::Bytes bytes = {};
   std::optional<Chat> chat = {};
-  std::string no_chat = {};  // the reason if `chat` is empty
+  std::string no_chat = {};       // the reason if `chat` is empty
+  bool chat_unsupported = false;  // whether there is a template that is not supported
 };
 
 struct ServedModel {

@@ -381,7 +381,7 @@ Generated generate(Session& session, const GenerateRequest& request, std::int64_
         logits.first(std::min(logits.size(), static_cast<std::size_t>(vocabulary)));
     const Key key = Key(request.seed).fold_in(static_cast<std::uint64_t>(drawn + i));
     const std::int32_t token = nn::sample(possible, request.sampling, key);
-    if (tokenizer.marks().end == token) break;
+    if (tokenizer.ends_text(token)) break;
     tokens.push_back(token);
     ++result.added;
   }

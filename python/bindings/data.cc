@@ -7,12 +7,15 @@
 #include <thread>
 #include <unordered_map>
 
+#include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/data/arrays.h"
 #include "limpid/data/batch_range.h"
 #include "limpid/data/digits.h"
 #include "limpid/data/load_data.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/data/text/character_stream.h"
+#include "limpid/data/text/tokenizer_files.h"
 #include "limpid/formats/csv.h"
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
@@ -294,6 +297,69 @@ void add_language(py::module_& m) {
             return py::bytes(t.decode(tokens));
           },
           py::arg("tokens"), "Back: bytes, of a single token perhaps a part of a character.")
+      .def_static(
+          "load",
+          [](const py::object& path) {
+            const std::string from = path_from(path);
+            std::optional<Tokenizer> found = unlocked([&] { return load_tokenizer(from); });
+            if (!found)
+              throw Error(ErrorCode::kNotFound,
+                          fmt::format("{}: there is no tokenizer.json, and no vocab.json with "
+                                      "merges.txt",
+                                      in_quotes(from)));
+            return *found;
+          },
+          py::arg("folder"), "The tokenizer of a folder with tokenizer.json, or GPT-2's two files.")
+      .def(
+          "tokens",
+          [](const Tokenizer& t, const std::string& text, bool special, bool whole) {
+            const TextTokens all = unlocked([&] {
+              return t.tokens(text, {.special = special, .whole = whole, .spans = true});
+            });
+            // Python counts characters.
+            std::vector<std::size_t> characters(text.size() + 1);
+            for (std::size_t i = 0; i < text.size(); ++i)
+              characters[i + 1] =
+                  characters[i] +
+                  (i + 1 == text.size() || !continues_character(text[i + 1]) ? 1 : 0);
+            std::vector<std::pair<std::size_t, std::size_t>> places;
+            for (const TextTokens::Span& span : all.spans) {
+              std::size_t end = span.end;
+              while (end > span.begin && end < text.size() && continues_character(text[end])) ++end;
+              places.emplace_back(characters[span.begin], characters[end]);
+            }
+            return std::pair(all.ids, places);
+          },
+          py::arg("text"), py::kw_only(), py::arg("special") = true, py::arg("whole") = true,
+          "Numbers, and for each the characters [begin, end) of the text: two lists. With special, "
+          "the text of a special token becomes it; with whole, BOS and the like are added.")
+      .def(
+          "encode_batch",
+          [](const Tokenizer& t, const std::vector<std::string>& texts, bool special, bool whole) {
+            return unlocked([&] {
+              std::vector<std::vector<std::int32_t>> all;
+              for (const std::string& text : texts)
+                all.push_back(t.tokens(text, {.special = special, .whole = whole}).ids);
+              return all;
+            });
+          },
+          py::arg("texts"), py::kw_only(), py::arg("special") = true, py::arg("whole") = true,
+          "The numbers of each text, as tokens().")
+      .def(
+          "text",
+          [](const Tokenizer& t, const std::vector<std::int32_t>& tokens, bool skip_special) {
+            return t.text(tokens, skip_special);
+          },
+          py::arg("tokens"), py::kw_only(), py::arg("skip_special") = false,
+          "The text of a whole text's tokens.")
+      .def_property_readonly(
+          "ends",
+          [](const Tokenizer& t) {
+            std::vector<std::int32_t> ends = t.marks().more_ends;
+            if (t.marks().end) ends.insert(ends.begin(), *t.marks().end);
+            return ends;
+          },
+          "All tokens that end a text: a list.")
       .def_property_readonly("kind", [](const Tokenizer& t) { return std::string(t.kind()); })
       .def_property_readonly(
           "end", [](const Tokenizer& t) { return t.marks().end; },

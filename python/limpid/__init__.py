@@ -21,6 +21,7 @@ from ._core import Compiled as Compiled
 from ._core import Function as Function
 from ._core import Key as Key
 from ._core import Predictor as Predictor
+from ._core import Tokenizer as Tokenizer
 from ._core import Value as Value
 from ._core import __version__ as __version__
 from ._core import activations as activations

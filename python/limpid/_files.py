@@ -24,7 +24,7 @@ def load(path: Path, dimensions: Optional[Mapping[str, int]] = None) -> Any:
     Parameters
     ----------
     path : path
-        NAME.onnx, a safetensors file of Limpid's, a run's folder, or a GPT-2 or Llama folder of Hugging
+        NAME.onnx, a safetensors file of Limpid's, a run's folder, or a language model's folder of Hugging
         Face's: a Model. Any other safetensors file, and NAME.npz: Params. NAME.npy: an Array.
     dimensions : mapping, optional
         Sizes of an ONNX model's dynamic dimensions, the batch excepted.

@@ -98,7 +98,7 @@ class LanguageModel:
         top_p: float = 1.0,
         key: Union[Key, int] = Key(0),
         vocabulary: int = 0,
-        end: Optional[int] = None,
+        end: Union[int, Sequence[int], None] = None,
     ) -> Iterator[int]:
         """The tokens that follow the prompt, one after the other.
 
@@ -115,20 +115,21 @@ class LanguageModel:
             Token i is drawn by ``key.fold_in(i)``.
         vocabulary : int
             Draws one of the first tokens alone; 0: any.
-        end : int, optional
-            The token that ends the text; it is not given.
+        end : int or sequence of int, optional
+            The token or tokens that end the text; they are not given.
         """
         written = self._writer.begin(
             [int(t) for t in prompt], temperature, top_k, top_p, key if isinstance(key, Key) else Key(key), vocabulary
         )
-        return _tokens(written, tokens, end)
+        ends = () if end is None else (end,) if isinstance(end, int) else tuple(end)
+        return _tokens(written, tokens, ends)
 
 
-def _tokens(written: _core.Written, most: Optional[int], end: Optional[int]) -> Iterator[int]:
+def _tokens(written: _core.Written, most: Optional[int], ends: Sequence[int]) -> Iterator[int]:
     drawn = 0
     while most is None or drawn < most:
         token = written.draw()
-        if token == end:
+        if token in ends:
             return
         yield token
         drawn += 1
@@ -161,7 +162,7 @@ def generate(
         top_p=top_p,
         key=Key(seed),
         vocabulary=len(tokenizer),
-        end=tokenizer.end,
+        end=tokenizer.ends,
     )
     return _characters(tokenizer, drawn)
 

@@ -101,6 +101,7 @@ class Schema(tool.ToolTest):
                         ("generate", self.folder / "writes", "--tokens", "3"),
                         ("summary", run, "--ops"), ("trace", run, "--values", "1,2", "--neuron", "layers.0:1"), ("ops",),
                         ("run", run, "--data", "moons"), ("hash", run, "--data", "moons"), ("gradcheck", run),
+                        ("tokenize", self.folder / "writes", "--text", "the"),
                         ("report", run), ("show", run), ("emit", run, "--cpp", self.folder / "moons.h"),
                         ("convert", run, self.folder / "moons.onnx"), ("onnx-ops",), ("selftest",),
                         ("perceptron", "--target", "AND"), ("lab", "perceptron"), ("lab", "collapse")):

@@ -48,6 +48,29 @@ class HuggingFace(tool.ToolTest):
     def gpt2(self):
         return write_gpt2(self.folder / "gpt2")
 
+    def test_the_tokens_of_a_text_are_shown(self):
+        folder = self.gpt2()
+        shown = self.document("tokenize", folder, "--text", "the fox, the fox")
+        self.assertEqual((shown["kind"], shown["size"]), ("byte_pair", 508))
+        text = "the fox, the fox"
+        self.assertEqual("".join(token["text"] for token in shown["tokens"]), text)
+        for token in shown["tokens"]:
+            self.assertEqual(text[token["begin"] : token["end"]], token["text"])
+        self.assertIn("0..", self.output("tokenize", folder, "--text", text))
+        (self.folder / "t").write_text(text)
+        self.assertEqual(self.document("tokenize", folder, "--file", self.folder / "t"), shown)
+        end = folder / "tokenizer.json"
+        vocabulary = json.loads((folder / "vocab.json").read_text())
+        merges = (folder / "merges.txt").read_text().splitlines()[1:]
+        end.write_text(json.dumps({"added_tokens": [{"id": 507, "content": "<|end|>", "special": True}], "normalizer": {"type": "Lowercase"},
+                                   "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+                                   "model": {"type": "BPE", "vocab": vocabulary, "merges": merges}}))
+        shown = self.document("tokenize", folder, "--text", "THE fox<|end|>")
+        self.assertEqual((shown["kind"], shown["tokens"][-1]["token"]), ("tokenizer_json", 507))
+        self.assertNotIn(507, [token["token"] for token in self.document("tokenize", folder, "--text", "THE fox<|end|>", "--plain")["tokens"]])
+        self.refuses(2, "tokenize gpt2; tokenize gpt2 --text a --file t; tokenize")
+        self.refuses(1, "tokenize none --text a")
+
     def test_a_prompt_has_likely_next_tokens(self):
         folder = self.gpt2()
         shown = self.document("run", folder, "--prompt", "the fox")["next"]

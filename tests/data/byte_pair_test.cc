@@ -259,7 +259,20 @@ TEST(TokenizerFiles, OfGpt2MayBeginWithAMerge) {
   EXPECT_EQ(loaded(files.folder().path()), loaded(kFixtures));
 }
 
-// Several tokens may end a text: the first counts.
+// Every token of a list ends a text, that of generation_config.json too.
+TEST(TokenizerFiles, SeveralTokensMayEndAText) {
+  Changed files(kFixtures);
+  files.replace("config.json", "507", "[506,507]");
+  testing::write(files.folder() / "generation_config.json",
+                 bytes_of(R"({"eos_token_id": [507, 3]})"));
+  const Tokenizer tokenizer = loaded(files.folder().path());
+  EXPECT_EQ(tokenizer.marks(), (Tokenizer::Marks{std::nullopt, 506, {507, 3}}));
+  for (const std::int32_t token : {3, 506, 507}) EXPECT_TRUE(tokenizer.ends_text(token));
+  EXPECT_FALSE(tokenizer.ends_text(4));
+  EXPECT_EQ(Tokenizer::from_config(tokenizer.config()), tokenizer);
+}
+
+// Of several tokens the first is EOS.
 TEST(TokenizerFiles, TheConfigNamesTheEnd) {
   const auto end = [](std::string_view instead) {
     Changed files(kFixtures);

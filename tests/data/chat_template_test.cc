@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include <sstream>
 #include <string>
 
@@ -332,7 +334,8 @@ void unsupported(std::string_view source) {
 
 constexpr const char* kNotKnown = R"(
 {{ messages | tojson(ensure_ascii=true) }}@{{ messages | list(1) }}@{{ messages | length(1) }}@
-{{ messages[0].items(1) }}@{{ messages[0] | items(1) }}@{{ strftime_now('%d') }}@
+{{ messages[0].items(1) }}@{{ messages[0] | items(1) }}@{{ strftime_now('%Q') }}@{{ strftime_now(1) }}@
+{% generation %}{% set x = 1 %}{% endgeneration %}@
 {% set a, b = 1, 2 %}@{% set x %}{% endset %}@{% for m in messages recursive %}{% endfor %}@
 {% set loop = 1 %}@{% macro loop() %}{% endmacro %}@{% macro f() %}{{ caller() }}{% endmacro %}@
 {% macro f() %}{{ varargs }}{% endmacro %}@
@@ -354,6 +357,46 @@ constexpr const char* kNotKnown = R"(
 {{ '%s' % 'a' }}@{{ 1 is none(2) }}@{{ messages | selectattr('role.x') | list }}@
 {{ messages | selectattr('0') | list }}@{{ messages | tojson(indent=true) }}@
 {{ messages | tojson(indent=-1) }})";
+
+TEST(ChatTemplate, LoopsMayBeLeft) {
+  EXPECT_EQ(rendered("{% for m in messages %}{% if loop.index == 3 %}{% break %}{% endif %}"
+                     "{{ m.role }},{% endfor %}!"),
+            "system,user,!");
+  EXPECT_EQ(rendered("{% for m in messages %}{% if m.role == 'user' %}{% continue %}{% endif %}"
+                     "{{ m.role }},{% endfor %}!"),
+            "system,assistant,!");
+  EXPECT_EQ(rendered("{% for m in messages %}{% for n in messages %}{% break %}{% endfor %}"
+                     "{{ loop.index }}{% endfor %}"),
+            "1234");
+  for (const char* const source :
+       {"{% break %}",
+        "{% for m in messages %}{% macro f() %}{% continue %}{% endmacro %}{% endfor %}",
+        "{% generation %}a"})
+    expect_refused(ErrorCode::kFormat, [&] { rendered(source); });
+}
+
+// What transformers marks for training is text.
+TEST(ChatTemplate, GenerationBlocksAreRendered) {
+  EXPECT_EQ(rendered("{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}"
+                     "{{ m.content }}{% endgeneration %}{% endif %}{% endfor %}."),
+            "Yes..");
+}
+
+TEST(ChatTemplate, TheDateIsThatOfToday) {
+  const auto now = [](const char* format) {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&seconds, &local);
+    char text[100];
+    return std::string(text, std::strftime(text, sizeof text, format, &local));
+  };
+  for (const char* const format : {"%d %b %Y", "%A, %B %d, %Y", "%a %y-%m-%d %j %p %I %H%%"}) {
+    const std::string source = std::string("{{ strftime_now('") + format + "') }}";
+    const std::string before = now(format);
+    const std::string text = rendered(source);
+    EXPECT_TRUE(text == before || text == now(format)) << text;  // midnight may be between them
+  }
+}
 
 // Jinja gives them another meaning, or none.
 TEST(ChatTemplate, WhatItDoesNotKnowIsRefusedByNameAndPlace) {

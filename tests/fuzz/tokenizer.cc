@@ -32,6 +32,11 @@ void read(std::span<const std::byte> bytes) {
   folder.write(zero == std::string_view::npos ? "tokenizer.json" : "vocab.json",
                bytes_of(text.substr(0, zero)));
   if (zero != std::string_view::npos) folder.write("merges.txt", bytes_of(text.substr(zero + 1)));
+  goes_well([&] {
+    const TemporaryFolder other;
+    other.write("tokenizer.model", bytes_of(text));
+    use(load_tokenizer(other.path()).value());
+  });
   const Tokenizer tokenizer = load_tokenizer(folder.path()).value();
   use(tokenizer);
   require(Tokenizer::from_config(tokenizer.config()) == tokenizer,

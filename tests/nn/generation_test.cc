@@ -149,6 +149,46 @@ TEST(Generation, DrawsFromATokenizersTokensAlone) {
   EXPECT_EQ(ids, expected({1}, 8, options, 30));
 }
 
+// The most probable token, without and with changes of the logits.
+TEST(Generation, ChangesLogitsAsItIsTold) {
+  LanguageModel m = model();
+  const Sampling greedy{.temperature = 0};
+  const auto first = [&](const Generation::Options& options, int count = 1) {
+    Generation generation(m, Ids{1, 2}, options);
+    return drawn(m, generation, count);
+  };
+  EXPECT_EQ(first({.sampling = greedy, .bias = {{7, 1e3}, {99, 1e9}, {-1, 1e9}}}, 3),
+            (Ids{7, 7, 7}));
+  const std::int32_t likeliest = first({.sampling = greedy})[0];
+  EXPECT_NE(first({.sampling = greedy, .bias = {{likeliest, -1e3}}})[0], likeliest);
+  // Each token is drawn once before one comes back.
+  for (const Generation::Options& options :
+       {Generation::Options{.sampling = greedy, .presence = 1e3},
+        Generation::Options{.sampling = greedy, .frequency = 1e3}}) {
+    Ids all = first(options, 11);
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, (Ids{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
+  }
+  // Twice through all of them: frequency counts, presence does not.
+  Ids twice = first({.sampling = greedy, .frequency = 1e3}, 22);
+  for (std::int32_t token = 0; token < 11; ++token)
+    EXPECT_EQ(std::count(twice.begin(), twice.end(), token), 2) << token;
+}
+
+TEST(Generation, RepetitionDividesAndMultiplies) {
+  LanguageModel m = model();
+  const Generation plain(m, Ids{1, 2}, {});
+  m.step();
+  std::vector<float> logits(plain.logits().begin(), plain.logits().end());
+  for (const std::size_t token : {1, 2}) logits[token] *= logits[token] > 0 ? 0.5f : 2.0f;
+  LanguageModel other = model();
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Generation::Options options{.key = Key(seed), .repetition = 2};
+    Generation generation(other, Ids{1, 2}, options);
+    EXPECT_EQ(drawn(other, generation, 1)[0], sample(logits, {}, options.key.fold_in(0)));
+  }
+}
+
 TEST(Generation, TakesTheModelsVocabularyToo) {
   LanguageModel m = model();
   const Generation generation(m, Ids{1}, {.vocabulary = m.vocabulary()});

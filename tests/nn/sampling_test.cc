@@ -54,6 +54,9 @@ TEST(Sampling, LeavesOutTheUnlikely) {
   // Of the two that are left 4/7 is enough.
   expect_shares(shares(kLogits, {.top_k = 2, .top_p = 0.55}), {0, 1, 0, 0});
   expect_shares(shares({0, -kInfinity, 0}, {}), {0.5, 0, 0.5});
+  // 0.3 is more than 0.6 times 0.4, 0.2 is not.
+  expect_shares(shares(kLogits, {.min_p = 0.6}), {0, 4 / 7., 0, 3 / 7.});
+  expect_shares(shares(kLogits, {.min_p = 1}), {0, 1, 0, 0});
   // Exactly enough is enough; of equals the first ones stay.
   expect_shares(shares({0, 0, 0, 0}, {.top_p = 0.5}), {0.5, 0.5, 0, 0});
   expect_shares(shares({0, 0, 0, 0}, {.top_k = 2}), {0.5, 0.5, 0, 0});
@@ -126,6 +129,7 @@ TEST(Sampling, RefusesWhatIsNoChoice) {
     refused({0}, {.temperature = temperature});
   refused({0}, {.top_k = -1});
   for (const double top_p : {0.0, 1.5, nan}) refused({0}, {.top_p = top_p});
+  for (const double min_p : {-0.1, 1.5, nan}) refused({0}, {.min_p = min_p});
 }
 
 }  // namespace

@@ -145,6 +145,29 @@ class Language(Refusals):
         self.assertGreater(len(lengths), 2)
         self.assertLess(min(lengths), 15)
 
+    def test_tokenizers_of_folders(self):
+        vocabulary = {"a": 0, "b": 1, "ab": 2, "\u2581": 3, "<0xC3>": 4, "<0xBC>": 5, "é": 6}
+        file = {
+            "added_tokens": [{"id": 7, "content": "<s>", "special": True}],
+            "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+            "model": {"type": "BPE", "byte_fallback": True, "vocab": vocabulary, "merges": ["a b"]},
+            "post_processor": {"type": "BertProcessing", "cls": ["<s>", 7], "sep": ["<s>", 7]},
+            "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}]},
+        }
+        with tempfile.TemporaryDirectory() as name:
+            (pathlib.Path(name) / "tokenizer.json").write_text(json.dumps(file))
+            (pathlib.Path(name) / "config.json").write_text('{"eos_token_id": [7, 3]}')
+            tokenizer = lp.Tokenizer.load(name)
+        self.assertEqual((tokenizer.kind, len(tokenizer), tokenizer.end, tokenizer.ends), ("tokenizer_json", 8, 7, [7, 3]))
+        self.assertEqual(tokenizer.encode("abü").tolist(), [2, 4, 5])
+        ids, places = tokenizer.tokens("éab ü<s>")
+        self.assertEqual(ids, [7, 6, 2, 3, 4, 5, 7, 7])
+        self.assertEqual(places, [(0, 0), (0, 1), (1, 3), (3, 4), (4, 5), (4, 5), (5, 8), (8, 8)])
+        self.assertEqual(tokenizer.encode_batch(["ab", "<s>"], whole=False), [[2], [7]])
+        self.assertEqual((tokenizer.text(ids), tokenizer.text(ids, skip_special=True)), ("<s>éab ü<s><s>", "éab ü"))
+        with self.assertRaises(lp.Error):
+            lp.Tokenizer.load(tempfile.gettempdir() + "/none")
+
     def test_choices_among_characters(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "t.txt"

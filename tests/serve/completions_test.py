@@ -381,15 +381,14 @@ class Answers(CompletionsTest):
         self.refused(self.server.post(PATH, b"?", [("Content-Encoding", "gzip")]), 415)  # refused with the header
         self.refused(self.server.get(PATH), 405)
         self.refused(self.server.get("/v1/nothing"), 404)
-        self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 501)
+        self.refused(self.server.post(CHAT, {"model": "gpt", "messages": []}), 400)
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "stop": ["a" * 1024] * 16, "max_tokens": 0}).status, 200)
         self.assertEqual(self.server.post(PATH, {"model": "gpt", "user": "u", "presence_penalty": 0, "logit_bias": {},
                                                  "best_of": 1, "suffix": None, "repetition_penalty": 1.0, "min_p": 0.0,
                                                  "ignore_eos": False, "max_tokens": 1}).status, 200)
 
     def test_parameters_of_other_servers_are_taken_where_they_change_nothing(self):
-        nothing = {"best_of": [1], "suffix": [""], "presence_penalty": [0], "frequency_penalty": [0, 0.0], "repetition_penalty": [1],
-                   "logit_bias": [{}], "min_p": [0], "ignore_eos": [False], "tools": [[]], "tool_choice": ["none", "auto"],
+        nothing = {"best_of": [1], "suffix": [""], "ignore_eos": [False], "tools": [[]], "tool_choice": ["none", "auto"],
                    "parallel_tool_calls": [True, False], "functions": [[]], "function_call": ["none", "auto"],
                    "response_format": [{"type": "text"}], "modalities": [["text"]], "store": [False], "service_tier": ["auto", "default"]}
         asked = {"model": "gpt", "prompt": "the", "max_tokens": 0}
@@ -399,13 +398,31 @@ class Answers(CompletionsTest):
                     self.assertEqual(self.server.post(PATH, {**asked, name: value}).status, 200, value)
                 self.refused(self.server.post(PATH, {**asked, name: "other"}), 400)
 
+    def test_logits_are_changed_as_asked(self):
+        asked = {"model": "gpt", "prompt": "the", "max_tokens": 6, "temperature": 0, "seed": 1}
+        write = lambda **more: self.server.post(PATH, {**asked, **more}).json()["choices"][0]["text"]
+        plain = write()
+        one = self.server.post(PATH, {**asked, "logprobs": 1, "max_tokens": 1}).json()["choices"][0]["logprobs"]["tokens"][0]
+        self.assertEqual(write(logit_bias={}, presence_penalty=0, frequency_penalty=0.0, repetition_penalty=1, min_p=0), plain)
+        forced = [write(logit_bias={str(token): 100}) for token in (0, 1)]
+        self.assertEqual([len(set(text)) for text in forced], [1, 1])
+        self.assertNotEqual(*forced)
+        self.assertEqual(write(temperature=1, min_p=1), plain)  # the most probable alone
+        self.assertNotEqual(write(temperature=1), plain)
+        self.assertTrue(plain.startswith(one))
+        for name, values in {"min_p": [-0.1, 1.1, "x"], "presence_penalty": [2.1, "x"], "frequency_penalty": [-2.1], "repetition_penalty": [0, -1, 101],
+                             "logit_bias": [{"x": 1}, {"-1": 1}, {"1.5": 1}, {"0": 101}, {"0": "x"}, [], {str(i): 1 for i in range(1025)}]}.items():
+            for value in values:
+                with self.subTest(name, value=value):
+                    self.refused(self.server.post(PATH, {**asked, name: value}), 400)
+
     def test_errors_have_openais_kinds(self):
         def kind(answer):
             return answer.status, answer.json()["error"]["type"], answer.json()["error"]["code"]
 
         self.assertEqual(kind(self.server.post(PATH, {"model": "none"})), (404, "invalid_request_error", "not_found"))
         self.assertEqual(kind(self.server.post(PATH, {"model": "gpt", "n": 0})), (400, "invalid_request_error", None))
-        self.assertEqual(kind(self.server.post(CHAT, {"model": "gpt", "messages": []})), (501, "server_error", None))
+        self.assertEqual(kind(self.server.post(CHAT, {"model": "gpt", "messages": []})), (400, "invalid_request_error", None))
         token = self.folder / "token"
         token.write_text("correct-horse\n")
         self.assertEqual(kind(self.serve(self.model, "--token-file", token).get("/v1/models")),
@@ -749,7 +766,7 @@ class Chats(CompletionsTest):
 
     def test_say_which_templates_they_do_not_know(self):
         other = chat_folder(self.folder / "other", "{% block f %}{% endblock %}")
-        dated = chat_folder(self.folder / "dated", "{{ messages[0].content }}\n{% if messages | length > 1 %}{{ strftime_now('%d') }}{% endif %}")
+        dated = chat_folder(self.folder / "dated", "{{ messages[0].content }}\n{% if messages | length > 1 %}{{ strftime_now('%Q') }}{% endif %}")
         flagged = chat_folder(self.folder / "flagged", lstrip=True)
         server = self.serve(other, flagged, dated)
         self.assertEqual(server.post(CHAT, {"model": "flagged", "messages": MESSAGES[:1], "max_tokens": 1}).status, 200)

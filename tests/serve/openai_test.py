@@ -40,7 +40,7 @@ class Client(completions_test.CompletionsTest):
         self.assertEqual(found["first"], "text_completion")
         self.assertEqual(found["unknown"], ["NotFoundError", 404, "404 there is no model 'none'"])
         self.assertEqual(found["wrong"][:2], ["BadRequestError", 400])
-        self.assertEqual(found["chat"][:2], ["InternalServerError", 501])
+        self.assertEqual(found["chat"][:2], ["BadRequestError", 400])
         self.assertIn("no chat template", found["chat"][2])
         self.assertEqual(found["chatWhole"]["choices"][0]["message"]["role"], "assistant")
         self.assertEqual(len(found["chatWhole"]["choices"][0]["logprobs"]["content"][0]["top_logprobs"]), 2)

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "limpid/data/text/tokenizer.h"
+#include "limpid/data/text/tokenizer_files.h"
+#include "tests/formats/helpers.h"
 #include "tests/refusals.h"
 #include "tests/source_folder.h"
 
@@ -171,6 +175,101 @@ TEST(TextPipeline, RefusesTextsThatItCannotEncode) {
   const TextPipeline pairs(file_of(
       {{"type", "BPE"}, {"unk_token", "?"}, {"vocab", words({"a"})}, {"merges", Json::array()}}));
   expect_refused(ErrorCode::kNotFound, [&] { pairs.encode("b", {}); });
+}
+
+// ---- tokenizer.model
+
+std::string varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+std::string number(std::uint64_t field, std::uint64_t value) {
+  return varint(field << 3) + varint(value);
+}
+std::string bytes(std::uint64_t field, const std::string& value) {
+  return varint(field << 3 | 2) + varint(value.size()) + value;
+}
+// A piece of ModelProto.
+std::string piece(const std::string& text, float score, std::uint64_t kind = 1) {
+  const auto bits = std::bit_cast<std::uint32_t>(score);
+  std::string fixed = varint(2 << 3 | 5);
+  for (int i = 0; i < 4; ++i) fixed.push_back(static_cast<char>(bits >> (8 * i)));
+  return bytes(1, bytes(1, text) + fixed + (kind == 1 ? "" : number(3, kind)));
+}
+// Trainer and normalizer.
+std::string specs(std::uint64_t type, bool falls_back, bool prefixes, bool trims) {
+  return bytes(2, number(3, type) + (falls_back ? number(35, 1) : "")) +
+         bytes(3, number(3, prefixes ? 1 : 0) + number(4, trims ? 1 : 0));
+}
+
+class SentencePieceFile : public ::testing::Test {
+ protected:
+  Tokenizer tokenizer(const std::string& content, const std::string& config = "") {
+    write("tokenizer.model", content);
+    if (!config.empty()) write("tokenizer_config.json", config);
+    return load_tokenizer(folder_.path()).value();
+  }
+  void write(const char* name, const std::string& content) {
+    testing::write(folder_ / name, std::as_bytes(std::span(content)));
+  }
+  static std::vector<std::int32_t> ids(const Tokenizer& tokenizer, std::string_view text) {
+    return tokenizer.tokens(text, {.special = true, .whole = true}).ids;
+  }
+
+  const std::string mark_ = "\xe2\x96\x81";
+  const std::string pieces_ = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) +
+                              piece("<0xC3>", 0, 6) + piece("<0xA9>", 0, 6);
+  testing::TemporaryFolder folder_;
+};
+
+// 5: ab, 6: bc, 7: the mark and a, 8: abc, 9 to 12: a, b, c, the mark.
+TEST_F(SentencePieceFile, OfByteFallbackMergesByScore) {
+  const std::string merged = piece("ab", -1) + piece("bc", -2) + piece(mark_ + "a", -3) +
+                             piece("abc", -4) + piece("a", -5) + piece("b", -6) + piece("c", -7) +
+                             piece(mark_, -8);
+  const Tokenizer begins = tokenizer(pieces_ + merged + specs(2, true, true, false));
+  EXPECT_EQ(begins.kind(), "tokenizer_json");
+  EXPECT_EQ(begins.marks().begin, 1);
+  // The mark and a would be a token, but ab comes first.
+  EXPECT_EQ(ids(begins, "abc"), (std::vector<std::int32_t>{1, 12, 8}));
+  EXPECT_EQ(ids(begins, "a  bc\xc3\xa9?"), (std::vector<std::int32_t>{1, 7, 12, 12, 6, 3, 4, 0}));
+  EXPECT_EQ(begins.text(std::vector<std::int32_t>{1, 7, 12, 12, 6, 3, 4}, true), "a  bc\xc3\xa9");
+  EXPECT_EQ(begins.encode("</s>").shape()[0], 2);  // the mark, and what is unknown
+  const Tokenizer plain =
+      tokenizer(pieces_ + merged + specs(2, true, true, false), R"({"add_bos_token": false})");
+  EXPECT_EQ(ids(plain, "abc"), (std::vector<std::int32_t>{12, 8}));
+}
+
+TEST_F(SentencePieceFile, OfUnigramTakesTheMostProbable) {
+  const std::string probable =
+      piece(mark_ + "a", -2) + piece("b", -3) + piece("ab", -4.5f) + piece(mark_, -1) + piece("a", -9);
+  const Tokenizer one = tokenizer(pieces_ + probable + specs(1, false, true, true));
+  EXPECT_EQ(one.marks().begin, std::nullopt);
+  EXPECT_EQ(ids(one, "  ab   b "), (std::vector<std::int32_t>{5, 6, 8, 6}));
+  EXPECT_EQ(one.tokens("</s>", {}).ids, (std::vector<std::int32_t>{8, 0}));
+  EXPECT_EQ(ids(one, "</s>"), (std::vector<std::int32_t>{2}));
+}
+
+TEST_F(SentencePieceFile, IsRefusedWhereItIsBroken) {
+  const auto refused = [&](ErrorCode code, const std::string& content) {
+    expect_refused(code, [&] { tokenizer(content); });
+  };
+  constexpr ErrorCode kUnsupported = ErrorCode::kUnsupported, kFormat = ErrorCode::kFormat;
+  const std::string good = pieces_ + piece("a", -1);
+  refused(kFormat, "");
+  refused(kFormat, good.substr(0, good.size() - 1));
+  refused(kFormat, std::string(11, '\xff'));
+  refused(kFormat, "\x0b");
+  refused(kFormat, piece("a", -1));
+  refused(kFormat, good + piece("a", 0, 7));
+  refused(kFormat, good + piece("\xff", 0));
+  refused(kUnsupported, good + specs(3, false, true, true));
+  refused(kUnsupported, good + bytes(2, number(24, 1)));
+  refused(kUnsupported, good + bytes(3, number(5, 0)));
+  refused(kUnsupported, good + piece("x", 0, 4));
+  refused(kFormat, good + bytes(3, bytes(2, "abc")));
 }
 
 // A pattern that takes time beyond all bounds is stopped.

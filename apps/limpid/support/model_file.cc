@@ -49,7 +49,7 @@ void add_model_option(Command& command, ModelOptions& options) {
   command
       .option("MODEL", options.path,
               "Model file (safetensors, or ONNX as NAME.onnx), run folder written by train, or "
-              "Hugging Face folder of a GPT-2 or Llama")
+              "Hugging Face folder of a language model")
       .path("PATH")
       .required();
   command

@@ -4,13 +4,14 @@
 // when the template is parsed, all else when a rendering reaches it. Depends on core/json.h.
 //
 // Statements: for NAME, NAME in LIST if, if, elif, else, set NAME =, set NAMESPACE.NAME =, macro,
-// comments, whitespace control. Values: texts, integers, lists, tuples, dictionaries, true, false,
-// none; names, .attribute, [index], [from:to:step]. Operators: == != < <= > >= in, not in; and, or,
-// not; + - * // % ~; A if B else C. Filters: trim, length (count), tojson, list, items, join,
-// default (d), select, reject, selectattr, rejectattr. Tests: defined, undefined, none, string,
-// mapping, iterable, sequence, number, integer, boolean, true, false, equalto (eq, ==), ne (!=),
-// in. Methods: strip, lstrip, rstrip, startswith, endswith, split; items, keys, values, get.
-// Functions: namespace, raise_exception. loop.first, last, index, index0, length.
+// break, continue, generation, comments, whitespace control. Values: texts, integers, lists,
+// tuples, dictionaries, true, false, none; names, .attribute, [index], [from:to:step]. Operators:
+// == != < <= > >= in, not in; and, or, not; + - * // % ~; A if B else C. Filters: trim, length
+// (count), tojson, list, items, join, default (d), select, reject, selectattr, rejectattr. Tests:
+// defined, undefined, none, string, mapping, iterable, sequence, number, integer, boolean, true,
+// false, equalto (eq, ==), ne (!=), in. Methods: strip, lstrip, rstrip, startswith, endswith,
+// split; items, keys, values, get. Functions: namespace, raise_exception, strftime_now. loop.first,
+// last, index, index0, length.
 //
 // In limpid/data: template_tokens, template_parser and template_names make a tree of a source,
 // template_value and template_operations are Python's values, template_render walks the tree.

@@ -161,6 +161,17 @@ class TemplateParser {
     if (take_word("if")) return if_statement(at);
     if (take_word("for")) return for_statement(at);
     if (take_word("macro")) return macro_statement(at);
+    if (take_word("generation")) return generation_statement();
+    for (const auto& [word, kind] :
+         {std::pair("break", Kind::kBreak), {"continue", Kind::kContinue}})
+      if (is_word(word)) {
+        if (loops_ == 0) refuse(fmt::format("{} outside of a loop", in_quotes(word)));
+        ++next_;
+        expect_end();
+        return node(kind, at, "");
+      }
+    // What is set in Jinja's block of another extension ends with it.
+    if (in_generation_) refuse_construct(fmt::format("{} in a generation block", shown()));
     if (!take_word("set")) refuse_construct(fmt::format("the statement {}", shown()));
     std::string to = target();
     const bool to_member = take_operator(".");
@@ -200,12 +211,28 @@ class TemplateParser {
     Pointer condition = take_word("if") ? expression() : nullptr;
     if (token().kind != TokenKind::kEnd) refuse_construct(fmt::format("for with {}", shown()));
     ++next_;
+    ++loops_;
     add(*made, block({"else", "endfor"}));
+    --loops_;
     ++next_;
     if (is_word("else")) refuse_construct("else of a for");
     ++next_;
     expect_end();
     if (condition) add(*made, std::move(condition));
+    return made;
+  }
+
+  // What an assistant says, which transformers marks for training: it is rendered as it is.
+  Pointer generation_statement() {
+    const Deeper deeper(*this);
+    expect_end();
+    const bool outside = !std::exchange(in_generation_, true);
+    const std::size_t loops = std::exchange(loops_, 0);
+    Pointer made = block({"endgeneration"});
+    loops_ = loops;
+    if (outside) in_generation_ = false;
+    next_ += 2;  // the statement's beginning and its word
+    expect_end();
     return made;
   }
 
@@ -227,7 +254,9 @@ class TemplateParser {
     }
     expect_end();
     const bool outside = !std::exchange(in_macro_, true);
+    const std::size_t loops = std::exchange(loops_, 0);
     add(*made, block({"endmacro"}));
+    loops_ = loops;
     if (outside) in_macro_ = false;
     next_ += 2;  // the statement's beginning and its word
     expect_end();
@@ -510,6 +539,8 @@ class TemplateParser {
   std::vector<TemplateToken> tokens_;
   std::size_t next_ = 0, depth_ = 0;
   bool in_macro_ = false;
+  bool in_generation_ = false;
+  std::size_t loops_ = 0;  // that a break could end
 };
 
 }  // namespace

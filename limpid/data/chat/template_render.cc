@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <deque>
+#include <iterator>
+#include <utility>
 
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/chat/detail/template_operations.h"
@@ -112,7 +115,16 @@ class TemplateRenderer {
       case Kind::kData:
         return write(node, node.text);
       case Kind::kBlock:
-        for (const auto& child : node.children) run(*child, frame);
+        for (const auto& child : node.children) {
+          run(*child, frame);
+          if (leaving_ != Leaving::kNone) return;
+        }
+        return;
+      case Kind::kBreak:
+        leaving_ = Leaving::kLoop;
+        return;
+      case Kind::kContinue:
+        leaving_ = Leaving::kTurn;
         return;
       case Kind::kOutput:
         return write(node, operations_.shown(node, evaluate(*node.children[0], frame)));
@@ -161,6 +173,7 @@ class TemplateRenderer {
       unpack(node, *element, frame);
       frame.slots[node.slots.back()] = Value(&loop);
       run(*node.children[1], frame);
+      if (std::exchange(leaving_, Leaving::kNone) == Leaving::kLoop) return;
     }
   }
 
@@ -413,10 +426,60 @@ class TemplateRenderer {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("chat template: {}", operations_.shown(node, given.values[0])));
     if (name == "namespace" && given.values.size() <= 1) return make_namespace(node, given);
+    if (name == "strftime_now" && one && given.values[0].text())
+      return date(node, *given.values[0].text());
     work_.refuse_construct(
-        node, fmt::format(
-                  "the function {}{}", in_quotes(name),
-                  name == "raise_exception" || name == "namespace" ? " with these arguments" : ""));
+        node, fmt::format("the function {}{}", in_quotes(name),
+                          name == "raise_exception" || name == "namespace" || name == "strftime_now"
+                              ? " with these arguments"
+                              : ""));
+  }
+
+  // The local date and time in Python's format, with the names of the C locale.
+  Value date(const TemplateNode& node, const std::string& format) {
+    constexpr std::string_view kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                          "Thursday", "Friday", "Saturday"};
+    constexpr std::string_view kMonths[] = {"January",   "February", "March",    "April",
+                                            "May",       "June",     "July",     "August",
+                                            "September", "October",  "November", "December"};
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    const auto two = [](int number) { return fmt::format("{:02}", number); };
+    const std::string_view day = kDays[local.tm_wday], month = kMonths[local.tm_mon];
+    const int hour = local.tm_hour % 12 == 0 ? 12 : local.tm_hour % 12;
+    const std::pair<char, std::string> fields[] = {{'Y', fmt::format("{}", local.tm_year + 1900)},
+                                                   {'y', two(local.tm_year % 100)},
+                                                   {'m', two(local.tm_mon + 1)},
+                                                   {'d', two(local.tm_mday)},
+                                                   {'H', two(local.tm_hour)},
+                                                   {'I', two(hour)},
+                                                   {'M', two(local.tm_min)},
+                                                   {'S', two(local.tm_sec)},
+                                                   {'p', local.tm_hour < 12 ? "AM" : "PM"},
+                                                   {'j', fmt::format("{:03}", local.tm_yday + 1)},
+                                                   {'A', std::string(day)},
+                                                   {'a', std::string(day.substr(0, 3))},
+                                                   {'B', std::string(month)},
+                                                   {'b', std::string(month.substr(0, 3))},
+                                                   {'%', "%"}};
+    std::string text;
+    work_.read(node, format.size());
+    for (std::size_t i = 0; i < format.size(); ++i) {
+      if (format[i] != '%') {
+        text += format[i];
+        continue;
+      }
+      const char which = ++i < format.size() ? format[i] : '\0';
+      const auto* const found =
+          std::find_if(std::begin(fields), std::end(fields),
+                       [&](const auto& field) { return field.first == which; });
+      if (found == std::end(fields))
+        work_.refuse_construct(node, fmt::format("the format {} of a date", in_quotes(format)));
+      text += found->second;
+    }
+    work_.make(node, text.size());
+    return text;
   }
 
   Value make_namespace(const TemplateNode& node, const TemplateArguments& given) {
@@ -445,6 +508,9 @@ class TemplateRenderer {
   std::deque<TemplateNamespace> namespaces_;  // one that is in another's members is no cycle
   std::string out_;
   std::size_t depth_ = 0, in_macros_ = 0;
+  // What a break or a continue ends.
+  enum class Leaving : std::uint8_t { kNone, kTurn, kLoop };
+  Leaving leaving_ = Leaving::kNone;
 };
 
 }  // namespace

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -95,6 +96,15 @@ AddedToken added_token(const JsonView& json) {
           .normalized = detail::flag_or(json, "normalized", !special)};
 }
 
+std::set<std::string, std::less<>> special_texts(const JsonView& file) {
+  std::set<std::string, std::less<>> texts;
+  const JsonView list = member_or_null(file, "added_tokens");
+  if (list.value().is_null()) return texts;
+  for (const JsonView& element : list.elements())
+    if (AddedToken token = added_token(element); token.special) texts.insert(std::move(token.text));
+  return texts;
+}
+
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -121,7 +131,7 @@ struct TextPipeline::State {
     normalizers = detail::normalizers_of(member_or_null(view, "normalizer"));
     splitters = detail::splitters_of(member_or_null(view, "pre_tokenizer"));
     decoders = detail::decoders_of(member_or_null(view, "decoder"));
-    model = detail::token_model_of(view.at("model"));
+    model = detail::token_model_of(view.at("model"), special_texts(view));
     frame = frame_of(member_or_null(view, "post_processor"));
     add_tokens(member_or_null(view, "added_tokens"));
     number_tokens();

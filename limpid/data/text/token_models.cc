@@ -22,6 +22,8 @@
 namespace limpid::detail {
 namespace {
 
+using SpecialTexts = std::set<std::string, std::less<>>;
+
 constexpr std::int32_t kNoToken = -1;
 
 // The tokens of {"token": id}.
@@ -424,13 +426,13 @@ class WordPieceModel : public TokenModel {
 
 class WordLevelModel : public TokenModel {
  public:
-  explicit WordLevelModel(const JsonView& json) {
+  WordLevelModel(const JsonView& json, SpecialTexts special) : special_(std::move(special)) {
     read_vocabulary(json.at("vocab"), ids_);
     unknown_ = find(text_or(json, "unk_token", "<unk>"));
   }
 
   void encode(const Piece& word, FoundTokens& to) const override {
-    std::int32_t token = find(word.text);
+    std::int32_t token = special_.contains(word.text) ? kNoToken : find(word.text);
     if (token == kNoToken) token = unknown_;
     if (token == kNoToken)
       throw Error(ErrorCode::kNotFound,
@@ -440,7 +442,8 @@ class WordLevelModel : public TokenModel {
   bool is_slow() const override { return false; }
 
  private:
-  std::int32_t unknown_;
+  const SpecialTexts special_;
+  std::int32_t unknown_ = kNoToken;
 };
 
 // ---- Unigram
@@ -448,7 +451,8 @@ class WordLevelModel : public TokenModel {
 // The tokens of the most probable segmentation (Kudo 2018).
 class UnigramModel : public TokenModel {
  public:
-  explicit UnigramModel(const JsonView& json) : falls_back_(flag_or(json, "byte_fallback", false)) {
+  UnigramModel(const JsonView& json, SpecialTexts special)
+      : falls_back_(flag_or(json, "byte_fallback", false)), special_(std::move(special)) {
     const JsonView vocabulary = json.at("vocab");
     const Json::Array& list = vocabulary.value().elements();
     if (list.size() > kMaxPipelineTokens)
@@ -464,7 +468,7 @@ class UnigramModel : public TokenModel {
         vocabulary.at(i).refuse("a token and its score");
       const auto id = static_cast<std::int32_t>(i);
       const std::string& text = piece.at(0).as_string();
-      if (!text.empty()) entries.emplace_back(text, id);
+      if (!text.empty() && !special_.contains(text)) entries.emplace_back(text, id);
       ids_[text] = id;
       scores_.push_back(piece.at(1).as_number());
       least = i == 0 ? scores_.back() : std::min(least, scores_.back());
@@ -526,7 +530,8 @@ class UnigramModel : public TokenModel {
   void add(std::int32_t token, const Piece& word, std::size_t begin, std::size_t end,
            FoundTokens& to) const {
     if (token == unknown_) {
-      const std::int32_t found = find(word.text.substr(begin, end - begin));
+      const std::string_view text = word.text.substr(begin, end - begin);
+      const std::int32_t found = special_.contains(text) ? kNoToken : find(text);
       if (found != kNoToken) return to.add(found, word, begin, end);
       if (falls_back_ && append_bytes(bytes_, word, begin, end, to)) return;
       if (unknown_ == kNoToken)
@@ -538,6 +543,7 @@ class UnigramModel : public TokenModel {
   }
 
   const bool falls_back_;
+  const SpecialTexts special_;
   std::vector<double> scores_;
   std::int32_t unknown_ = kNoToken;
   double unknown_score_ = 0;
@@ -547,7 +553,7 @@ class UnigramModel : public TokenModel {
 
 }  // namespace
 
-std::unique_ptr<TokenModel> token_model_of(const JsonView& json) {
+std::unique_ptr<TokenModel> token_model_of(const JsonView& json, const SpecialTexts& special) {
   const std::optional<JsonView> named = json.find("type");
   std::string type = named ? named->as_string() : "";
   // Older files do not name it.
@@ -555,8 +561,8 @@ std::unique_ptr<TokenModel> token_model_of(const JsonView& json) {
   if (type.empty() && json.find("unk_id")) type = "Unigram";
   if (type == "BPE") return std::make_unique<BpeModel>(json);
   if (type == "WordPiece") return std::make_unique<WordPieceModel>(json);
-  if (type == "WordLevel") return std::make_unique<WordLevelModel>(json);
-  if (type == "Unigram") return std::make_unique<UnigramModel>(json);
+  if (type == "WordLevel") return std::make_unique<WordLevelModel>(json, special);
+  if (type == "Unigram") return std::make_unique<UnigramModel>(json, special);
   throw Error(ErrorCode::kUnsupported,
               fmt::format("model.type: expected BPE, WordPiece, WordLevel or Unigram, got {}",
                           in_quotes(type)));

@@ -25,7 +25,7 @@ constexpr std::int32_t kByteValues = 256;
 
 // The number of a token.
 std::int32_t number_of(const JsonView& json) {
-  return static_cast<std::int32_t>(json.as_integer(0, kMaxTokens - 1));
+  return static_cast<std::int32_t>(json.as_integer(0, kMaxPipelineTokens - 1));
 }
 
 [[noreturn]] void bad_tokenizer(std::string_view what) {
@@ -73,9 +73,13 @@ BytePairRules rules_of(const JsonView& json) {
   return rules;
 }
 
-void check_mark(std::optional<std::int32_t> mark, std::int64_t count) {
-  if (mark && (*mark < 0 || *mark >= count))
-    bad_tokenizer(fmt::format("special token {} is outside of {} tokens", *mark, count));
+void check_marks(const Tokenizer::Marks& marks, std::int64_t count) {
+  std::vector<std::int32_t> all = marks.more_ends;
+  for (const std::optional<std::int32_t> mark : {marks.begin, marks.end})
+    if (mark) all.push_back(*mark);
+  for (const std::int32_t mark : all)
+    if (mark < 0 || mark >= count)
+      bad_tokenizer(fmt::format("special token {} is outside of {} tokens", mark, count));
 }
 
 // ---- the tokens of a text, and their bytes
@@ -111,7 +115,10 @@ Tokenizer::Marks marks_of(const JsonView& json) {
     const std::optional<JsonView> found = json.find(key);
     return found ? std::optional(number_of(*found)) : std::nullopt;
   };
-  return {read("begin"), read("end")};
+  Tokenizer::Marks marks{.begin = read("begin"), .end = read("end")};
+  if (const std::optional<JsonView> more = json.find("more_ends"))
+    for (const JsonView& end : more->elements()) marks.more_ends.push_back(number_of(end));
+  return marks;
 }
 
 }  // namespace
@@ -119,17 +126,22 @@ Tokenizer::Marks marks_of(const JsonView& json) {
 Tokenizer Tokenizer::byte_pair(BytePairRules rules, Marks marks) {
   auto scheme = std::make_shared<const BytePair>(std::move(rules));
   const auto count = static_cast<std::int32_t>(scheme->rules().tokens.size());
-  for (const std::optional<std::int32_t> mark : {marks.begin, marks.end}) check_mark(mark, count);
-  return Tokenizer(Scheme(std::move(scheme)), marks);
+  check_marks(marks, count);
+  return Tokenizer(Scheme(std::move(scheme)), std::move(marks));
 }
 
-Tokenizer Tokenizer::tokenizer_json(Json file, std::optional<std::int32_t> end) {
+Tokenizer Tokenizer::tokenizer_json(Json file, std::optional<std::int32_t> end,
+                                    std::vector<std::int32_t> more_ends) {
   auto scheme = std::make_shared<const TextPipeline>(std::move(file));
-  check_mark(end, scheme->size());
-  Marks marks;
-  marks.end = end;
+  Marks marks{.begin = {}, .end = end, .more_ends = std::move(more_ends)};
+  check_marks(marks, scheme->size());
   if (!scheme->before().empty()) marks.begin = scheme->before().front();
-  return Tokenizer(Scheme(std::move(scheme)), marks);
+  return Tokenizer(Scheme(std::move(scheme)), std::move(marks));
+}
+
+bool Tokenizer::ends_text(std::int32_t token) const {
+  return marks_.end == token || std::find(marks_.more_ends.begin(), marks_.more_ends.end(),
+                                          token) != marks_.more_ends.end();
 }
 
 std::string_view Tokenizer::kind() const {
@@ -246,6 +258,7 @@ Json Tokenizer::config() const {
       scheme_);
   if (marks_.begin && !pipeline()) json["begin"] = *marks_.begin;
   if (marks_.end) json["end"] = *marks_.end;
+  if (!marks_.more_ends.empty()) json["more_ends"] = marks_.more_ends;
   return json;
 }
 
@@ -256,7 +269,7 @@ Tokenizer Tokenizer::from_config(const JsonView& json) {
   if (kind == kBytePair) return byte_pair(rules_of(json), marks_of(json));
   if (kind == kTokenizerFile)
     return tokenizer_json(Json::parse(json.at("file").as_string(), kTokenizerJson),
-                          marks_of(json).end);
+                          marks_of(json).end, marks_of(json).more_ends);
   bad_tokenizer(fmt::format("there is no kind {}", in_quotes(kind)));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "limpid/core/json.h"
 #include "limpid/core/tensor.h"
@@ -19,6 +20,14 @@ namespace limpid {
 class BytePair;
 struct BytePairRules;
 
+// BOS and EOS.
+struct TokenizerMarks {
+  std::optional<std::int32_t> begin, end;
+  std::vector<std::int32_t> more_ends = {};  // further tokens that end a text
+
+  bool operator==(const TokenizerMarks&) const = default;
+};
+
 // Immutable and cheap to copy. Thread-safe.
 class Tokenizer {
  public:
@@ -28,16 +37,14 @@ class Tokenizer {
   static Tokenizer bytes() { return Tokenizer(Bytes{}); }
   // "byte_pair": byte-pair encoding, see byte_pair.h. It takes any bytes, too. Marks are BOS and
   // EOS. Throws what BytePair throws, and kFormat for a mark that is not a token.
-  struct Marks {
-    std::optional<std::int32_t> begin, end;
-    bool operator==(const Marks&) const = default;
-  };
+  using Marks = TokenizerMarks;
   static Tokenizer byte_pair(BytePairRules rules, Marks marks = {});
 
   // "tokenizer_json": what a tokenizer.json describes, see text_pipeline.h. Its texts are UTF-8.
   // BOS is the first token that its template puts before a text. Throws what TextPipeline throws,
   // and kFormat for an EOS that is not a token.
-  static Tokenizer tokenizer_json(Json file, std::optional<std::int32_t> end = {});
+  static Tokenizer tokenizer_json(Json file, std::optional<std::int32_t> end = {},
+                                  std::vector<std::int32_t> more_ends = {});
 
   // The kind: "characters", "bytes", "byte_pair" or "tokenizer_json".
   std::string_view kind() const;
@@ -52,6 +59,8 @@ class Tokenizer {
 
   // BOS and EOS, if the model was trained with them. encode() never produces them.
   const Marks& marks() const { return marks_; }
+  // Whether a token ends a text: EOS, or one of more_ends.
+  bool ends_text(std::int32_t token) const;
 
   // The token ids of a text, i32 [n]; decode() gives the text back. Throws kNotFound, naming the
   // line, for a character without a token; kFormat if the kind needs UTF-8 and the text is not

@@ -13,6 +13,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/text/byte_pair.h"
 #include "limpid/data/text/detail/byte_pair_text.h"
+#include "limpid/data/text/detail/sentencepiece.h"
 #include "limpid/formats/file.h"
 
 namespace limpid {
@@ -250,24 +251,51 @@ Json compacted(Json json) {
 
 // ---- a folder
 
-std::optional<std::int32_t> end_of(const fs::path& config) {
-  if (!is_there(config)) return {};
-  return of_file(config, [](std::string_view file) -> std::optional<std::int32_t> {
-    const Json json = json_of(file);
-    const Json& end = part(json, "eos_token_id");
-    const Json& first = end.is_array() && end.size() > 0 ? end.at(0) : end;
-    if (first.is_null()) return {};
-    return number_of(first);
-  });
+// All tokens that end a text by eos_token_id of a folder: that of config.json first.
+std::vector<std::int32_t> ends_of(const fs::path& folder) {
+  std::vector<std::int32_t> ends;
+  for (const char* name : {"config.json", "generation_config.json"}) {
+    if (!is_there(folder / name)) continue;
+    of_file(folder / name, [&](std::string_view file) {
+      const Json json = json_of(file);
+      const Json& end = part(json, "eos_token_id");
+      const auto add = [&](const Json& number) {
+        const std::int32_t token = number_of(number);
+        if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
+      };
+      if (end.is_array())
+        for (const Json& one : end.elements()) add(one);
+      else if (!end.is_null())
+        add(end);
+      return 0;
+    });
+  }
+  return ends;
+}
+
+// add_bos_token of tokenizer_config.json.
+std::optional<bool> begins_by_config(const fs::path& folder) {
+  if (!is_there(folder / "tokenizer_config.json")) return std::nullopt;
+  return of_file(folder / "tokenizer_config.json",
+                 [](std::string_view file) -> std::optional<bool> {
+                   const Json json = json_of(file);
+                   const Json& begins = part(json, "add_bos_token");
+                   return begins.is_null() ? std::nullopt : std::optional(begins.as_bool());
+                 });
 }
 
 }  // namespace
 
 std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
-  const std::optional<std::int32_t> end = end_of(folder / "config.json");
+  std::vector<std::int32_t> more = ends_of(folder);
+  std::optional<std::int32_t> end;
+  if (!more.empty()) {
+    end = more.front();
+    more.erase(more.begin());
+  }
   const auto of_rules = [&](Contents contents) {
     return naming(folder, [&] {
-      return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end});
+      return Tokenizer::byte_pair(std::move(contents.rules), {contents.begin, end, more});
     });
   };
   if (is_there(folder / "tokenizer.json")) {
@@ -279,9 +307,16 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
       return Contents{};
     });
     if (!other) return of_rules(std::move(contents));
-    return naming(folder / "tokenizer.json",
-                  [&] { return Tokenizer::tokenizer_json(compacted(std::move(*other)), end); });
+    return naming(folder / "tokenizer.json", [&] {
+      return Tokenizer::tokenizer_json(compacted(std::move(*other)), end, more);
+    });
   }
+  if (is_there(folder / "tokenizer.model"))
+    return of_file(folder / "tokenizer.model", [&](std::string_view file) {
+      const bool begins = begins_by_config(folder).value_or(detail::sentencepiece_begins(file));
+      return Tokenizer::tokenizer_json(compacted(detail::json_of_sentencepiece(file, begins)), end,
+                                       more);
+    });
   if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt"))
     return of_rules({rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt"), {}});
   return {};

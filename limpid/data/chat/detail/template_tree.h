@@ -40,6 +40,8 @@ struct TemplateNode {
     kIf,          // condition and body (of elif, too), and an optional else body
     kSet,         // text: the name; value
     kSetMember,   // text: the member of the namespace that `ref` names; value
+    kBreak,       // of the innermost loop
+    kContinue,    // likewise
     kMacro,       // text: the name; names: of parameters; body, and defaults of the last ones
     kConstant,    // a text, an integer, true, false or none
     kName,        // text

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,8 +50,10 @@ class TokenModel {
   std::unordered_map<std::string_view, std::int32_t> ids_;
 };
 
-// The "model" of a tokenizer.json, which must outlive the model. Throws kFormat if it is malformed,
-// kUnsupported, naming the type or the option, for another one.
-std::unique_ptr<TokenModel> token_model_of(const JsonView& json);
+// The "model" of a tokenizer.json, which must outlive the model. Texts of special tokens that its
+// words would have are not found in words: they are tokens before, or text. Throws kFormat if it is
+// malformed, kUnsupported, naming the type or the option, for another one.
+std::unique_ptr<TokenModel> token_model_of(const JsonView& json,
+                                           const std::set<std::string, std::less<>>& special);
 
 }  // namespace limpid::detail
