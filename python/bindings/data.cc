@@ -304,9 +304,9 @@ void add_language(py::module_& m) {
             std::optional<Tokenizer> found = unlocked([&] { return load_tokenizer(from); });
             if (!found)
               throw Error(ErrorCode::kNotFound,
-                          fmt::format("{}: there is no tokenizer.json, and no vocab.json with "
-                                      "merges.txt",
-                                      in_quotes(from)));
+                          in_quotes(from) +
+                              ": there is no tokenizer.json, no "
+                              "tokenizer.model, and no vocab.json with merges.txt");
             return *found;
           },
           py::arg("folder"), "The tokenizer of a folder with tokenizer.json, or GPT-2's two files.")
