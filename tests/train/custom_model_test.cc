@@ -8,13 +8,14 @@
 
 #include "limpid/core/error.h"
 #include "limpid/function/builder.h"
+#include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
 #include "limpid/train/run/run.h"
 #include "tests/formats/helpers.h"
 #include "tests/refusals.h"
 
-namespace limpid::train {
+namespace limpid::train::custom {
 namespace {
 
 using limpid::testing::TemporaryFolder;
@@ -46,7 +47,7 @@ Split points(Task task = Task::kClassification) {
 }
 
 const nn::Mlp& network() {
-  static const nn::Mlp net({kFeatures, 8, 2}, tanh);
+  static const nn::Mlp net = nn::mlp({kFeatures, 8, 2}, tanh);
   return net;
 }
 
@@ -60,7 +61,7 @@ CustomModel own() { return {.inference = network().function(), .params = network
 
 // The parameters at the end.
 Params trained(const TrainConfig& config, const CustomModel& model, const Split& data = points()) {
-  Run run(config, data, model);
+  train::Run run(config, data, model);
   run.train();
   return run.model().params;
 }
@@ -94,15 +95,15 @@ TEST(CustomModel, ResumesToTheSameBits) {
   const Params whole = trained(settings(), own());
   const RunOptions options{.folder = folder / "run"};
   {
-    Run run(settings(), points(), own(), options);
+    train::Run run(settings(), points(), own(), options);
     int left = 5;
     run.train([&] { return --left == 0; });
   }
   CustomModel other = own();
   other.params.set("layers.0.bias", Tensor::from<float>({8}, std::vector<float>(8, 1)));
-  Run wrong(settings(), points(), other, options);
+  train::Run wrong(settings(), points(), other, options);
   expect_refused(ErrorCode::kInvalidArgument, [&] { wrong.resume(); });
-  Run run(settings(), points(), own(), options);
+  train::Run run(settings(), points(), own(), options);
   run.resume();
   run.train();
   expect_same(run.model().params, whole);
@@ -123,7 +124,7 @@ Function loss_function(const Type& output, const Type& target) {
 }
 
 TEST(CustomModel, MayHaveALossOfItsOwn) {
-  const nn::Mlp net({kFeatures, 4, 1}, tanh);
+  const nn::Mlp net = nn::mlp({kFeatures, 4, 1}, tanh);
   CustomModel model{.inference = net.function(), .params = net.init(Key(5))};
   const Split data = points(Task::kRegression);
   const Params by_name = trained(settings(R"(, "loss": {"name": "mae"})"), model, data);
@@ -150,7 +151,7 @@ TEST(CustomModel, RefusesWhatDoesNotFit) {
   const auto refused = [](ErrorCode code, const auto& change, const std::string& more = "") {
     CustomModel model = own();
     change(model);
-    expect_refused(code, [&] { Run(settings(more), points(), model); });
+    expect_refused(code, [&] { train::Run(settings(more), points(), model); });
   };
   const auto nothing = [](CustomModel&) {};
   refused(ErrorCode::kInvalidArgument, nothing, R"(, "model": {"name": "mlp"})");
@@ -165,12 +166,12 @@ TEST(CustomModel, RefusesWhatDoesNotFit) {
   refused(ErrorCode::kShape, [](CustomModel& m) {
     m.loss = loss_function({Dtype::kF32, {1}}, {Dtype::kF32, {1}});
   });
-  const nn::Mlp wide({4, 2}, tanh);
+  const nn::Mlp wide = nn::mlp({4, 2}, tanh);
   refused(ErrorCode::kShape,
           [&](CustomModel& m) { m = {.inference = wide.function(), .params = wide.init(Key(0))}; });
   expect_refused(ErrorCode::kInvalidArgument,
-                 [] { Run(settings(R"(, "model": {"name": "custom"})"), points()); });
+                 [] { train::Run(settings(R"(, "model": {"name": "custom"})"), points()); });
 }
 
 }  // namespace
-}  // namespace limpid::train
+}  // namespace limpid::train::custom
