@@ -16,6 +16,7 @@ struct SplitRatio {
 
   bool operator==(const SplitRatio&) const = default;
 };
+// The maximum of SplitRatio::folds.
 inline constexpr std::int64_t kMostFolds = 1'000;
 // The maximum share, so that the product with a number of rows cannot overflow.
 inline constexpr std::int64_t kMostShare = 1'000'000;

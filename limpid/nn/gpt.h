@@ -91,6 +91,7 @@ struct Gpt {
 
   std::int64_t head() const { return head_size > 0 ? head_size : width / heads; }
   std::int64_t rotated() const { return rotary_size > 0 ? rotary_size : head(); }
+  // The rotation of a block.
   GptRotation rotation(std::size_t block) const {
     return rotations.empty() ? GptRotation::kGlobal : rotations.at(block);
   }

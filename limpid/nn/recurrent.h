@@ -95,6 +95,7 @@ struct RNNCell {
   std::string nonlinearity = "tanh";
   bool bias = true;
 
+  // The parameters, each uniform in +-1 / sqrt(hidden), as PyTorch has them.
   Params init(Key key) const;
   // x (..., input), h (..., H) to the next h; without a value, h is zeros.
   Value operator()(const Args& params, Value x, Value h = {}) const;
@@ -106,6 +107,7 @@ struct LSTMCell {
   std::int64_t hidden = 0;
   bool bias = true;
 
+  // The parameters, each uniform in +-1 / sqrt(hidden), as PyTorch has them.
   Params init(Key key) const;
   // x (..., input) and a state (..., H) to the next state.
   HiddenState operator()(const Args& params, Value x, HiddenState state = {}) const;
@@ -117,6 +119,7 @@ struct GRUCell {
   std::int64_t hidden = 0;
   bool bias = true;
 
+  // The parameters, each uniform in +-1 / sqrt(hidden), as PyTorch has them.
   Params init(Key key) const;
   // x (..., input), h (..., H) to the next h.
   Value operator()(const Args& params, Value x, Value h = {}) const;

@@ -202,7 +202,12 @@ class Torch(Refusals):
     def test_modules(self):
         self.refused(lambda: lt.from_torch(3, torch.ones(1)), TypeError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1), np.zeros((1, 1), np.float32)), TypeError)
-        self.refused(lambda: lt.from_torch(torch.nn.GRU(1, 1), torch.ones(1, 1, 1)), lp.UnsupportedError)
+
+        class Determinant(torch.nn.Module):
+            def forward(self, x):
+                return torch.det(x)
+
+        self.refused(lambda: lt.from_torch(Determinant(), torch.ones(1, 2, 2)), lp.UnsupportedError)
         self.refused(lambda: lt.from_torch(torch.nn.Linear(1, 1)), TypeError)
         module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
         x = torch.randn(5, 4)

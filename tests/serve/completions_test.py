@@ -367,8 +367,8 @@ class Answers(CompletionsTest):
     def test_refuse_what_they_cannot_do(self):
         for status, *requests in (
                 (404, {"model": "none"}, {"model": "net"}), (413, {"prompt": ["a"] * 65, "n": 2}),
-                (400, {"model": None}, {"max_token": 3}, {"best_of": 3}, {"suffix": "x"}, {"presence_penalty": 1.5}, {"repetition_penalty": 0},
-                 {"min_p": 0.1}, {"temperature": -1}, {"temperature": "hot"}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}, {"n": 0}, {"n": 1000},
+                (400, {"model": None}, {"max_token": 3}, {"best_of": 3}, {"suffix": "x"}, {"repetition_penalty": 0},
+                 {"temperature": -1}, {"temperature": "hot"}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}, {"n": 0}, {"n": 1000},
                  {"max_tokens": 58}, {"max_tokens": -1}, {"prompt": "the " * 30}, {"prompt": ["the " * 10, "the"], "max_tokens": 30},
                  {"prompt": []}, {"prompt": [[]]}, {"prompt": {"a": 1}}, {"prompt": "\u20ac"}, {"prompt": [1000]}, {"stop": ""},
                  {"stop": ["a"] * 17}, {"stop": "a" * 1025}, {"model": "charlm", "max_tokens": 4097}, {"logprobs": True}, {"logprobs": 21},
@@ -695,10 +695,11 @@ class Chats(CompletionsTest):
         asked = {"seed": 1, "n": 32, "max_tokens": 64}
         choices = self.ask(**asked).json()["choices"]
         texts = self.server.post(PATH, {"model": "chat", "prompt": self.prompt(), **asked}).json()["choices"]
-        self.assertTrue(any("<|im_end|>" in one["text"] for one in texts))
+        # A token that ends a chat's message ends a text of the same model, too, and is no part of it.
+        self.assertIn("stop", [one["finish_reason"] for one in texts])
         for choice, one in zip(choices, texts, strict=True):
-            self.assertEqual(choice["message"]["content"], one["text"].split("<|im_end|>")[0])
-            self.assertEqual(choice["finish_reason"], "stop" if "<|im_end|>" in one["text"] else one["finish_reason"])
+            self.assertEqual((choice["message"]["content"], choice["finish_reason"]), (one["text"], one["finish_reason"]))
+            self.assertNotIn("<|im_end|>", one["text"])
 
     def test_stream(self):
         whole = self.ask(max_tokens=20).json()["choices"][0]

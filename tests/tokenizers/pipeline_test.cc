@@ -243,8 +243,8 @@ TEST_F(SentencePieceFile, OfByteFallbackMergesByScore) {
 }
 
 TEST_F(SentencePieceFile, OfUnigramTakesTheMostProbable) {
-  const std::string probable =
-      piece(mark_ + "a", -2) + piece("b", -3) + piece("ab", -4.5f) + piece(mark_, -1) + piece("a", -9);
+  const std::string probable = piece(mark_ + "a", -2) + piece("b", -3) + piece("ab", -4.5f) +
+                               piece(mark_, -1) + piece("a", -9);
   const Tokenizer one = tokenizer(pieces_ + probable + specs(1, false, true, true));
   EXPECT_EQ(one.marks().begin, std::nullopt);
   EXPECT_EQ(ids(one, "  ab   b "), (std::vector<std::int32_t>{5, 6, 8, 6}));

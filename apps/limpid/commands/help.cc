@@ -95,7 +95,7 @@ std::string man_page(const CommandFacts& command, const std::vector<std::string>
   for (char& c : title)
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
   std::string text = fmt::format(
-      ".TH {} 1 \"\" \"limpid {}\" \"Limpid\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}\n",
+      ".TH {} 1 \"\" \"limpid {}\" \"Limpid\"\n.ad l\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n{}\n",
       troff(title), LIMPID_VERSION, troff(name), troff(command.help), synopsis(command, words));
   std::string arguments, options;
   for (const OptionFacts& option : command.options)

@@ -51,6 +51,7 @@ class TextPipeline {
   TextPipeline(const TextPipeline&) = delete;
   TextPipeline& operator=(const TextPipeline&) = delete;
 
+  // The tokenizer.json that it was made of.
   const Json& json() const;
   // One more than the largest number of a token. There may be numbers without a token.
   std::int64_t size() const;

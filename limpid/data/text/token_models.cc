@@ -59,7 +59,7 @@ bool append_bytes(const std::array<std::int32_t, 256>& tokens, const Piece& piec
   return true;
 }
 
-std::size_t characters_in(std::string_view text) {
+std::size_t count_of_characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
@@ -398,7 +398,7 @@ class WordPieceModel : public TokenModel {
   void encode(const Piece& word, FoundTokens& to) const override {
     const std::size_t before = to.ids.size();
     std::size_t begin = 0;
-    bool known = characters_in(word.text) <= most_;
+    bool known = count_of_characters(word.text) <= most_;
     while (known && begin < word.text.size()) {
       std::size_t end = begin;
       std::int32_t token = kNoToken;
