@@ -32,7 +32,7 @@ Path = Union[str, "os.PathLike[str]"]
 def _type_of_one(examples: Any) -> str:
     """The type of an example of these, as text."""
     array = _core.asarray(examples)
-    return f"{array.dtype}[{', '.join(map(str, array.shape[1:]))}]"
+    return f"{array.type.partition(chr(91))[0]}[{', '.join(map(str, array.shape[1:]))}]"
 
 
 def _custom(network: Any, params: Any, loss: Any, frozen: Sequence[str], data: Sequence[Any], seed: int) -> Any:

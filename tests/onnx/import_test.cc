@@ -247,7 +247,7 @@ TEST(Import, SlicesGoBackwards) {
   EXPECT_EQ(slice(-2, kHighest, kHighest), std::vector<float>{3});
   EXPECT_EQ(slice(4, 1, 1), std::vector<float>{});
   EXPECT_EQ(slice(0, 4, -1), std::vector<float>{});
-  EXPECT_EQ(slice(-10, -20, -1), std::vector<float>{});
+  EXPECT_EQ(slice(-10, -20, -1), std::vector<float>{0});
 }
 
 // Columns have one more before and one less behind; there is one more row.

@@ -208,7 +208,7 @@ class Runs(Temporary):
         code = lambda p, x: lp.tanh(x @ p["a"]) @ p["b"]
         params = {"a": 0.1 * chance.normal(size=(6, 8)).astype(np.float32), "b": np.zeros((8, 2), np.float32)}
         mine = lp.train.Run(config, data, network=code, params=params, frozen=["a"])
-        self.assertGreater(mine.train()["test"]["accuracy"], 0.8)
+        self.assertGreater(mine.train()["test"]["accuracy"], 0.7)
         np.testing.assert_array_equal(mine.model().params["a"].numpy(), params["a"])
         own = lp.train.Run(config, data, network=code, params=params, loss=lambda out, target: lp.softmax_cross_entropy(out, target))
         usual = lp.train.Run(config, data, network=code, params=params)

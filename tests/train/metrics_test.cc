@@ -245,14 +245,17 @@ TEST(Metrics, NamesAreWhatEvaluationsGive) {
     names.insert(names.begin(), "loss");
     EXPECT_EQ(names, metric_names(task, 7));
   }
-  EXPECT_EQ(metric_names(Task::kClassification, 5).size(), 5u);
+  EXPECT_EQ(metric_names(Task::kClassification, 5).size(), 8u);
+  EXPECT_EQ(metric_names(Task::kClassification, kMostRanked + 1).size(), 6u);
 }
 
 // The best epoch is the one with the largest score, or the smallest loss.
 TEST(Metrics, SomeAreBetterSmaller) {
-  for (const char* name : {"loss", "rmse", "mae", "perplexity", "bits_per_token"})
+  for (const char* name :
+       {"loss", "rmse", "mae", "perplexity", "bits_per_token", "calibration_error"})
     EXPECT_FALSE(larger_is_better(name)) << name;
-  for (const char* name : {"accuracy", "top_5_accuracy", "exact_match", "macro_f1", "r2"})
+  for (const char* name :
+       {"accuracy", "top_5_accuracy", "exact_match", "macro_f1", "roc_auc", "r2"})
     EXPECT_TRUE(larger_is_better(name)) << name;
 }
 
