@@ -157,7 +157,7 @@ ILLNESSES = [
     Illness("a constant column", "constant_column", KINDS.format("year") + " --epochs 20", "accuracy", 0.9, harmless=True),
     Illness("rows that come twice", "leaked_rows", KINDS.format("twice"), "accuracy", 0.9, KINDS.format("flowers"),
             "remove duplicate rows", harmless=True),
-    Illness("a column that almost is the label", "target_leakage", KINDS.format("early"), "accuracy", 0.9, harmless=True),
+    Illness("a column that almost is the label", "likely_leakage", KINDS.format("early"), "accuracy", 0.9, harmless=True),
     Illness("a test file in other units", "sets_differ", KINDS.format("train") + ",test=inches.csv --epochs 20", "accuracy", 0.9,
             KINDS.format("train") + ",test=test.csv --epochs 20", "units of the training set"),
     Illness("targets of a regression shuffled", "no_better_than_chance", "--data csv:shuffled_prices.csv,target=price", "r2", 0.9,

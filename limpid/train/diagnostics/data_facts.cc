@@ -266,27 +266,10 @@ void find_target_leakage(const Dataset& train, DataFacts& facts) {
 constexpr std::size_t kMostCompared = 256;
 // Of larger sets, rows at even distances are read.
 constexpr std::int64_t kRowsRead = 4000;
-constexpr std::size_t kRanges = 32;
-constexpr std::size_t kRowsOfARange = 20;
-
-// Rows [from, to) of `order` are a range of a column: about equally many rows each, equal values in
-// one. Calls visit(from, to).
-template <class Visit>
-void ranges_of(const std::vector<float>& values, std::vector<std::size_t>& order,
-               const Visit& visit) {
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  const std::size_t n = order.size(), ranges = std::min(kRanges, n / kRowsOfARange);
-  std::size_t from = 0;
-  for (std::size_t k = 1; k <= ranges; ++k) {
-    std::size_t to = k * n / ranges;
-    if (to <= from) continue;
-    while (to < n && values[order[to]] == values[order[to - 1]]) ++to;
-    visit(from, to);
-    from = to;
-  }
-}
+// A row's neighbours along a column: so many with the next smaller values, and with the next
+// larger.
+constexpr std::size_t kNeighbours = 3;
+constexpr std::int64_t kFewestCompared = 40;
 
 // The columns of a table as they are read: each a vector of numbers.
 std::vector<std::vector<float>> columns_read(const Tensor& table, std::int64_t count) {
@@ -299,44 +282,59 @@ std::vector<std::vector<float>> columns_read(const Tensor& table, std::int64_t c
   return columns;
 }
 
-// What the ranges of each column explain of the target: of classes, the share of the errors that
-// always guessing the most frequent makes; of numbers, the share of the variance.
+// What the neighbours of each row along a column tell of its target: of classes, the share of the
+// errors of always guessing the most frequent one that a majority of them avoids; of numbers, the
+// share of the variance that their mean explains.
 std::vector<double> shares_told(const Dataset& train,
                                 const std::vector<std::vector<float>>& columns) {
   const std::size_t n = columns[0].size();
-  std::vector<std::size_t> order(n), classes;
+  std::vector<std::size_t> classes;
   std::vector<double> numbers;
+  Sums all;
+  std::vector<std::size_t> counts(static_cast<std::size_t>(train.classes));
+  double most = 0;
   if (train.task == Task::kClassification) {
     const auto labels = train.targets.values<std::int32_t>();
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
       classes.push_back(static_cast<std::size_t>(labels[i * labels.size() / n]));
+      most = std::max(most, static_cast<double>(++counts[classes.back()]));
+    }
   } else {
     const auto targets = columns_read(train.targets, static_cast<std::int64_t>(n));
-    numbers.assign(targets[0].begin(), targets[0].end());
-  }
-  std::vector<std::size_t> counts(static_cast<std::size_t>(train.classes));
-  // What is left in rows [from, to): those of other classes than the most frequent one, or the sum
-  // of squared distances from the mean.
-  const auto left = [&](std::size_t from, std::size_t to) {
-    if (!classes.empty()) {
-      std::fill(counts.begin(), counts.end(), 0);
-      for (std::size_t i = from; i < to; ++i) ++counts[classes[order[i]]];
-      return static_cast<double>(to - from - *std::max_element(counts.begin(), counts.end()));
+    for (const float v : targets[0]) {
+      numbers.push_back(static_cast<double>(v));
+      all.add(numbers.back());
     }
-    Sums sums;
-    for (std::size_t i = from; i < to; ++i) sums.add(numbers[order[i]]);
-    return sums.std() * sums.std() * static_cast<double>(to - from);
+  }
+  const double guessed = classes.empty() ? all.std() * all.std() * static_cast<double>(n)
+                                         : static_cast<double>(n) - most;
+  // The error at a place of the order: 1 or 0, or a square.
+  std::vector<std::size_t> order(n);
+  const auto error = [&](std::size_t at) {
+    const std::size_t from = at - std::min(at, kNeighbours), to = std::min(n, at + kNeighbours + 1);
+    if (classes.empty()) {
+      double sum = 0;
+      for (std::size_t i = from; i < to; ++i) sum += i == at ? 0 : numbers[order[i]];
+      const double off = sum / static_cast<double>(to - from - 1) - numbers[order[at]];
+      return off * off;
+    }
+    std::fill(counts.begin(), counts.end(), 0);
+    for (std::size_t i = from; i < to; ++i) counts[classes[order[i]]] += i != at;
+    // At the edge of an interval as many neighbours may be of its class as of the other.
+    return counts[classes[order[at]]] == *std::max_element(counts.begin(), counts.end()) ? 0.0
+                                                                                         : 1.0;
   };
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const double all = left(0, n);
   std::vector<double> shares;
   for (const std::vector<float>& column : columns) {
-    double rest = 0;
     const bool finite =
         std::all_of(column.begin(), column.end(), [](float v) { return std::isfinite(v); });
+    std::iota(order.begin(), order.end(), std::size_t{0});
     if (finite)
-      ranges_of(column, order, [&](std::size_t from, std::size_t to) { rest += left(from, to); });
-    shares.push_back(finite && all > 0 ? 1 - rest / all : 0);
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return column[a] < column[b]; });
+    double rest = 0;
+    for (std::size_t at = 0; at < n; ++at) rest += error(at);
+    shares.push_back(finite && guessed > 0 ? std::max(0.0, 1 - rest / guessed) : 0);
   }
   return shares;
 }
@@ -346,8 +344,8 @@ void find_telling_column(const Dataset& train, DataFacts& facts) {
                           (train.task == Task::kRegression && train.outputs() == 1);
   const std::size_t width = RowReader<float>(train.inputs).width();
   const std::int64_t count = std::min(train.size(), kRowsRead);
-  if (!one_target || width < 2 || width > kMostCompared ||
-      count < static_cast<std::int64_t>(2 * kRowsOfARange) || !facts.target_leakage.empty())
+  if (!one_target || width < 2 || width > kMostCompared || count < kFewestCompared ||
+      !facts.target_leakage.empty())
     return;
   const std::vector<double> shares = shares_told(train, columns_read(train.inputs, count));
   const auto best = std::max_element(shares.begin(), shares.end());

@@ -84,9 +84,8 @@ std::optional<Finding> one_answer(const RunLog& log, const Thresholds&) {
       {words("add rows with other targets"), words("check that the right column is the target")});
 }
 
-// A column that almost tells the target.
-std::optional<Finding> telling_column(const RunLog& log) {
-  if (log.data->telling.empty()) return {};
+std::optional<Finding> likely_leakage(const RunLog& log, const Thresholds&) {
+  if (!log.data || log.data->telling.empty()) return {};
   const TellingColumn& found = log.data->telling.front();
   const std::string_view of =
       log.run.task == "regression" ? "the target's variance" : "the errors of guessing";
@@ -100,8 +99,7 @@ std::optional<Finding> telling_column(const RunLog& log) {
 }
 
 std::optional<Finding> target_leakage(const RunLog& log, const Thresholds&) {
-  if (!log.data) return {};
-  if (log.data->target_leakage.empty()) return telling_column(log);
+  if (!log.data || log.data->target_leakage.empty()) return {};
   const FeatureFacts& first = log.data->target_leakage.front();
   return finding(Severity::kError, "",
                  fmt::format("{} alone determines the target of each of the {} rows",
@@ -354,10 +352,16 @@ constexpr Rule kDataRules[] = {
      Cause::kInitialisation},
     {"target_leakage",
      Cause::kData,
-     "a column that alone determines the target, or almost, where no other does",
+     "a column that alone determines the target",
      "--data SPEC,ignore=COLUMN",
      {},
      target_leakage},
+    {"likely_leakage",
+     Cause::kData,
+     "a column that tells the target almost alone, where no other does",
+     "--data SPEC,ignore=COLUMN",
+     {},
+     likely_leakage},
     {"leaked_rows", Cause::kData,
      "rows of the validation or test set that are also in an earlier set",
      "remove duplicate rows before the data is split", kLeak, leaked_rows},

@@ -89,8 +89,7 @@ struct Shift {
 };
 
 // A column that tells the target almost by itself, while no other does: the share of the target
-// that the means, or the most frequent classes, of its ranges of values explain, and that of the
-// next best column.
+// that rows of similar values in it tell, and that of the next best column.
 struct TellingColumn {
   FeatureFacts column;
   double share = 0, next = 0;
