@@ -49,9 +49,11 @@ class Adapter {
     for (const char c : what.substr(what.find("] ") + 2))
       why += c >= 0x20 && c < 0x7f ? std::string(1, c)
                                    : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    // How other languages write these numbers begins so.
+    // How other languages write these numbers begins so. What was read before may stand before it.
+    const std::size_t before = token.find_last_of(" \t\n\r[,:");
+    const std::string last = before == std::string::npos ? token : token.substr(before + 1);
     for (const std::string_view begin : {"N", "-N", "na", "-n", "I", "-I", "i", "-i"})
-      if (token == begin)
+      if (last == begin)
         why +=
             "; JSON has no NaN and no infinities: where they may stand, they are strings, "
             "\"NaN\", \"Infinity\" and \"-Infinity\"";

@@ -76,7 +76,6 @@ class Folds(tool.ToolTest):
         accuracies = [s["accuracy"] for s in scores]
         self.assertEqual(last["test"]["accuracy"]["folds"], accuracies)
         self.assertAlmostEqual(last["test"]["accuracy"]["mean"], sum(accuracies) / 3)
-        self.shows(f"train --data csv:{table},target=y --hidden 4 --epochs 1 --folds 2")
         self.refuses(2, f"train --data moons --folds 3; train --data csv:{table},target=y,split=80/20 --folds 3")
 
 
