@@ -42,6 +42,7 @@ def _custom(network: Any, params: Any, loss: Any, frozen: Sequence[str], data: S
     if loss is not None and not callable(loss):
         raise TypeError(f"Run: loss: expected code of (output, target), got {loss!r}")
     is_layer = hasattr(network, "init")
+    apply: Callable[[Any, Any, Any], Any]
     if params is None:
         if not is_layer:
             raise TypeError("Run: network: code has no initial parameters of its own: expected params, too")

@@ -84,6 +84,7 @@ class Package(unittest.TestCase):
                     self.assertEqual({p.name: None if p.default is p.empty else p.default for p in given}, wanted, (c.name, told.name))
                     compared += 1
                     continue
+                wanted = wanted | {a.arg: d and ast.literal_eval(d) for a, d in zip(told.args.kwonlyargs, told.args.kw_defaults)}
                 for line in re.findall(rf"^(?:\d+\. )?{told.name}\(self: [\w.]+(?:, (.*))?\) -> ", getattr(real, "__doc__", None) or "", re.M):
                     given = {name: ast.literal_eval(default or "None") for name, default in re.findall(r"(\w+): [\w.\[\]]+(?: \| [\w.\[\]]+)*(?: = ([^,]+))?", line)}
                     if not any(name.startswith("arg") for name in given):
