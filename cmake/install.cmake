@@ -28,7 +28,7 @@ install(DIRECTORY limpid DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT heade
         PATTERN kernels EXCLUDE
         PATTERN serve EXCLUDE
         PATTERN view EXCLUDE
-        REGEX "/compile/(lowering|move|pages|plan|worker)\\.h$" EXCLUDE
+        REGEX "/compile/(lowering|move|nested|pages|plan|worker)\\.h$" EXCLUDE
         REGEX "/ops/(attention_weights|rows|strided)\\.h$" EXCLUDE
         REGEX "/transforms/rewrite\\.h$" EXCLUDE
         ${no_onnx})

@@ -19,8 +19,8 @@ namespace limpid::detail {
 
 class NestedPlan {
  public:
-  // The plan of the Function; its constants are placed with those of the plan around it. The inputs
-  // from `first_invariant` on are the same in all runs of a step.
+  // Compiles the Function. The surrounding plan places its constants. The inputs from
+  // `first_invariant` on are equal in all runs of a step.
   NestedPlan(const Function& function, kernels::Isa isa,
              std::span<const CompileOptions::Donation> donations = {},
              std::size_t first_invariant = std::numeric_limits<std::size_t>::max());

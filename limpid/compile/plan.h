@@ -155,7 +155,7 @@ class Root {
 
   // Whether the step can be split into pieces.
   virtual bool is_shared() const { return true; }
-  // Whether it runs plans of its own, with the threads of the pool: run_plans(), not run().
+  // Whether the step runs nested plans, which use the pool's threads: run_plans() instead of run().
   virtual bool runs_plans() const { return false; }
   virtual std::vector<const NestedPlan*> nested() const { return {}; }
   // `scratch` has scratch_bytes() for every thread of the pool (nullptr: only the calling thread).
@@ -247,8 +247,8 @@ struct Plan {
   std::vector<Band> bands;      // all steps, in order
   std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
-  // Further inputs, after those of the Function: an input, packed as operand B of a product. The
-  // plan around packs them, once for all steps of a loop.
+  // Inputs after those of the Function: one of them, packed as operand B of a product. The
+  // surrounding plan packs each once for all steps of a loop.
   struct PackedInput {
     std::size_t input;
     Layout layout;

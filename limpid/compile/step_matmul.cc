@@ -138,7 +138,7 @@ struct MatmulStep final : Root {
   }
 };
 
-// Weights that are not constant: low-precision ones, and those of all steps of a loop.
+// Weights that are no constants: of low precision, or shared by all steps of a loop.
 struct PackStep final : UnaryRoot {
   Layout layout;
 

@@ -132,7 +132,7 @@ Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
 
 namespace {
 
-// Splits the rows as training did. Returns nullopt unless they are those of the training table.
+// Splits the rows as training did. Returns nullopt if the rows are not of the training table.
 std::optional<Split> parts_of_training(const DataConfig& config, const Dataset& rows) {
   if (!config.split || config.split->rows != rows.size()) return {};
   const auto& [shares, seed, count, hash] = *config.split;

@@ -82,8 +82,9 @@ Value take_along_axis(Value x, Value indices, std::int64_t axis) {
   const std::size_t a = normalize_axis(axis, x.rank(), "take_along_axis");
   // The other dimensions are a batch of vectors, unless they are only a part of x's.
   if (indices.rank() == x.rank() && indices.shape().replace(a, x.shape()[a]) == x.shape()) {
-    const List to_last = exchanged_with_last(x.rank(), a);
     const auto batch = static_cast<std::int64_t>(x.rank()) - 1;
+    if (a + 1 == x.rank()) return take_rows(x, indices, batch);
+    const List to_last = exchanged_with_last(x.rank(), a);
     return transpose(take_rows(transpose(x, to_last), transpose(indices, to_last), batch), to_last);
   }
   const std::int64_t count = x.shape().elements();

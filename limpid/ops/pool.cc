@@ -358,7 +358,8 @@ std::vector<Example> average_examples() {
   std::vector<Example> examples = window_examples();
   for (std::size_t i = 0; i < examples.size(); ++i) {
     Attributes& attributes = examples[i].attributes;
-    const List &low = list_of(attributes, "low"), &high = list_of(attributes, "high");
+    // Copies: what is set below moves the attributes.
+    const List low = list_of(attributes, "low"), high = list_of(attributes, "high");
     const bool counted = i % 4 < 2;
     attributes.set("counted_low", counted ? low : List(low.size(), 0));
     attributes.set("counted_high", counted ? high : List(high.size(), 0));

@@ -101,6 +101,13 @@ def write_data(folder, mnist):
     write_table(folder / "code.csv", f"{names} code kind", [[*row[:-1], 2 * "abc".index(row[-1]), row[-1]] for row in rows])
     write_table(folder / "year.csv", f"{names} year kind", [[*row[:-1], 2026, row[-1]] for row in rows])
     write_table(folder / "twice.csv", f"{names} kind", rows + rows[:60])
+    write_table(folder / "train.csv", f"{names} kind", rows[:200])
+    write_table(folder / "test.csv", f"{names} kind", rows[200:])
+    write_table(folder / "inches.csv", f"{names} kind", [[*(v / 0.254 for v in row[:-1]), row[-1]] for row in rows[200:]])
+    write_table(folder / "markers.csv", f"{names} kind", [[row[0] if number % 20 else -9999, *row[1:]] for number, row in enumerate(rows)])
+    homes, chance = houses(400), random.Random(3)
+    write_table(folder / "taxed.csv", "a b c tax price", [[*row[:-1], 0.1 * row[-1] + chance.gauss(0, 0.02), row[-1]] for row in homes])
+    write_table(folder / "typo.csv", "a b c price", [*homes[:40], [*homes[40][:-1], 1e7], *homes[41:]])
     write_table(folder / "houses.csv", "a b c price", houses(400))
     write_table(folder / "prices.csv", "a b c price", houses(400, 1e4))
     inputs = [[(v - m) for v, m in zip(row, (5.8, 3.1, 3.8, 1.2))] for row in rows]
@@ -148,6 +155,13 @@ ILLNESSES = [
     Illness("a constant column", "constant_column", KINDS.format("year") + " --epochs 20", "accuracy", 0.9, harmless=True),
     Illness("rows that come twice", "leaked_rows", KINDS.format("twice"), "accuracy", 0.9, KINDS.format("flowers"),
             "remove duplicate rows", harmless=True),
+    Illness("a column that almost is the target", "likely_leakage", "--data csv:taxed.csv,target=price", "r2", 0.9, harmless=True),
+    Illness("a test file in other units", "sets_differ", KINDS.format("train") + ",test=inches.csv --epochs 20", "accuracy", 0.9,
+            KINDS.format("train") + ",test=test.csv --epochs 20", "units of the training set"),
+    Illness("one target of 10,000,000", "far_value", "--data csv:typo.csv,target=price", "r2", 0.9,
+            "--data csv:houses.csv,target=price", "correct or remove"),
+    Illness("missing values written as -9999", "far_value", KINDS.format("markers") + " --epochs 20", "accuracy", 0.9, harmless=True),
+    Illness("an eps of 0", "loss_not_finite", f"{IMAGES} --eps 0", "accuracy", 0.85),
     Illness("first weights of 0", "poor_initialization", f"{IMAGES} --init zeros", "accuracy", 0.85),
     Illness("learning rate 10", "loss_exploding", f"{IMAGES} --lr 10", "accuracy", 0.85),
     Illness("learning rate 10, plain SGD", "loss_exploding", f"{IMAGES} {SGD} --lr 10", "accuracy", 0.85),

@@ -1053,7 +1053,8 @@ TEST(Doctor, FarValuesShiftsAndTellingColumns) {
   log.data->far_values = {{"age", 3, false, -9999, 7, 0, 30}};
   expect_message(checked(log, "far_value")->symptom);
   EXPECT_EQ(remedies_text(checked(log, "far_value")->remedies),
-            "data=\"csv:pets.csv,target=kind,missing-values=-9999\"; correct or remove the value "
+            "data=\"csv:pets.csv,target=kind,missing-values=-9999,missing=impute\"; correct or "
+            "remove the value "
             "-9999");
   log.data->far_values.push_back({"price", 0, true, 1e7, 1, 0, 30});
   expect_message(checked(log, "far_value")->symptom);

@@ -120,9 +120,14 @@ std::optional<Finding> far_value(const RunLog& log, const Thresholds&) {
   const FarValue& far = of_target == all.end() ? all.front() : *of_target;
   const std::string column =
       column_name({far.name, far.column, far.value, far.value, far.value, 0});
+  // A target that is missing cannot be filled in.
   std::vector<Remedy> remedies;
-  if (text_at(log, "data").starts_with("csv:"))
-    remedies.push_back(set_data(log, "missing-values", plain(far.value)));
+  if (text_at(log, "data").starts_with("csv:") && !far.target) {
+    Remedy remedy = set_data(log, "missing-values", plain(far.value));
+    if (!remedy.settings.empty())
+      remedy.settings[0].value = remedy.settings[0].value.as_string() + ",missing=impute";
+    remedies.push_back(std::move(remedy));
+  }
   remedies.push_back(words(fmt::format("correct or remove the value {}", plain(far.value))));
   return finding(
       Severity::kWarning, "",
@@ -327,7 +332,7 @@ constexpr Rule kDataRules[] = {
     {"far_value",
      Cause::kData,
      "a value of a column that is far from all its others",
-     "--data SPEC,missing-values=VALUE",
+     "--data SPEC,missing-values=VALUE,missing=impute",
      {},
      far_value,
      Cause::kInitialisation},
@@ -337,7 +342,7 @@ constexpr Rule kDataRules[] = {
      "bring the sets into the same units",
      {},
      sets_differ,
-     Cause::kInitialisation},
+     Cause::kData},
     {"inputs_not_normalized", Cause::kData,
      "inputs of the first layer that are very large or very small",
      "--data SPEC,standardize=zscore", kInputs, inputs_not_normalized, Cause::kInitialisation},
