@@ -41,12 +41,18 @@ RecurrentState lstm_step(const Recurrence& r, const Value& gates, const Recurren
   return {o * (r.activations[2] ? r.activations[2](c) : tanh(c)), c};
 }
 
+// Named, as compilers differ in which operand of a sum they make first, and a hash has the order.
+Value sum_of_parts(const Value& gates, const Value& from_h, std::int64_t i, std::int64_t count) {
+  const Value right = part(from_h, i, count);
+  return part(gates, i, 3) + right;
+}
+
 RecurrentState gru_step(const Recurrence& r, const Value& gates, const RecurrentState& s) {
   const Value n_x = part(gates, 2, 3);
   if (r.reset_after) {
     const Value from_h = linear(s.h, r.w_hh, r.b_hh);
-    const Value reset = gate(r, part(gates, 0, 3) + part(from_h, 0, 3));
-    const Value z = gate(r, part(gates, 1, 3) + part(from_h, 1, 3));
+    const Value reset = gate(r, sum_of_parts(gates, from_h, 0, 3));
+    const Value z = gate(r, sum_of_parts(gates, from_h, 1, 3));
     const Value n = candidate(r, n_x + reset * part(from_h, 2, 3));
     return {(1.0 - z) * n + z * s.h, {}};
   }
@@ -54,8 +60,8 @@ RecurrentState gru_step(const Recurrence& r, const Value& gates, const Recurrent
     return r.b_hh ? rows(r.b_hh, begin, end, 3) : Value();
   };
   const Value from_h = linear(s.h, rows(r.w_hh, 0, 2, 3), bias(0, 2));
-  const Value reset = gate(r, part(gates, 0, 3) + part(from_h, 0, 2));
-  const Value z = gate(r, part(gates, 1, 3) + part(from_h, 1, 2));
+  const Value reset = gate(r, sum_of_parts(gates, from_h, 0, 2));
+  const Value z = gate(r, sum_of_parts(gates, from_h, 1, 2));
   const Value n = candidate(r, n_x + linear(reset * s.h, rows(r.w_hh, 2, 3, 3), bias(2, 3)));
   return {(1.0 - z) * n + z * s.h, {}};
 }

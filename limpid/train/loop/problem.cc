@@ -24,13 +24,16 @@ Value by_column(const Args& non_trainable, const char* name, const Value& x) {
 Value standardized(const Args& non_trainable, const Value& x) {
   if (!non_trainable.find(kInputCenter)) return x;
   const Builder::Scope scope(x.builder(), kStandardize);
-  return (x - by_column(non_trainable, kInputCenter, x)) / by_column(non_trainable, kInputScale, x);
+  // Named, as compilers differ in which operand they make first, and a hash has the order.
+  const Value scale = by_column(non_trainable, kInputScale, x);
+  return (x - by_column(non_trainable, kInputCenter, x)) / scale;
 }
 
 Value in_units(const Args& non_trainable, const Value& y) {
   if (!non_trainable.find(kOutputCenter)) return y;
   const Builder::Scope scope(y.builder(), kStandardize);
-  return y * by_column(non_trainable, kOutputScale, y) + by_column(non_trainable, kOutputCenter, y);
+  const Value center = by_column(non_trainable, kOutputCenter, y);
+  return y * by_column(non_trainable, kOutputScale, y) + center;
 }
 
 // The network at inference, with any parameters.
