@@ -22,6 +22,7 @@ void add_completion(Command& app);
 void add_convert(Command& app);
 void add_data(Command& app);
 void add_doctor(Command& app);
+void add_embed(Command& app);
 void add_emit(Command& app);
 void add_eval(Command& app);
 void add_generate(Command& app);
@@ -63,7 +64,7 @@ int run(int argc, char** argv) {
   using Add = void (*)(Command&);
   const std::pair<const char*, std::vector<Add>> groups[] = {
       {"Train", {add_data, add_train, add_runs, add_doctor, add_report}},
-      {"Use", {add_eval, add_run, add_generate}},
+      {"Use", {add_eval, add_run, add_generate, add_embed}},
       {"Look inside", {add_summary, add_trace, add_show, add_tokenize, add_ops}},
 #ifdef LIMPID_ONNX
       {"Convert", {add_convert, add_quantize, add_emit, add_onnx_ops}},

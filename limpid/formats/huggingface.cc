@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -149,10 +150,45 @@ Tensor kept(const Tensor& tensor, const HuggingFaceTensor& from, const Shape& sh
   return from.is_same(shape[0]) ? tensor : turned<T, T>(tensor, from, shape);
 }
 
-// What quantize() would make bf16: matrices of products.
-bool may_be_bf16(const nn::Gpt& net, const Input& parameter) {
-  const bool embeds = parameter.name == "embed_tokens.weight" && !net.tied;
-  return parameter.type.shape.rank() == 2 && parameter.name != "embed_positions.weight" && !embeds;
+// The parameters of a net, and where the files of a family have them.
+struct Layout {
+  std::vector<Input> parameters;
+  std::string_view prefix;
+  std::function<HuggingFaceTensor(const Input& parameter)> tensor;
+  std::function<bool(std::string_view name)> is_needless;  // named without the prefix
+  std::function<bool(const Input& parameter)> may_be_bf16;
+};
+
+Layout layout_of(const HuggingFaceConfig& config) {
+  return {.parameters = config.net.parameters(),
+          .prefix = detail::huggingface_prefix(*config.family),
+          .tensor = [config](const Input& p) { return detail::huggingface_tensor(config, p); },
+          // Masks and frequencies, and the head of a model that uses its embedding for one.
+          .is_needless =
+              [config](std::string_view name) {
+                const bool head = name == "lm_head.weight" || name == "embed_out.weight";
+                return (config.net.tied && head) ||
+                       detail::is_huggingface_buffer(*config.family, name);
+              },
+          // What quantize() would make bf16: matrices of products.
+          .may_be_bf16 =
+              [tied = config.net.tied](const Input& parameter) {
+                const bool embeds = parameter.name == "embed_tokens.weight" && !tied;
+                return parameter.type.shape.rank() == 2 &&
+                       parameter.name != "embed_positions.weight" && !embeds;
+              }};
+}
+
+Layout layout_of(const detail::HuggingFaceEncoder& family, const nn::TextEncoder& net) {
+  return {
+      .parameters = net.parameters(),
+      .prefix = family.prefix,
+      .tensor = [&family](const Input& p) { return detail::huggingface_tensor(family, p); },
+      .is_needless = [&family](std::string_view name) { return detail::is_left_out(family, name); },
+      .may_be_bf16 =
+          [](const Input& parameter) {
+            return parameter.type.shape.rank() == 2 && !parameter.name.starts_with("embed_");
+          }};
 }
 
 // The shape in the file of what becomes a parameter of this shape.
@@ -163,31 +199,45 @@ Shape shape_in_file(const HuggingFaceTensor& tensor, const Shape& shape) {
 
 class Weights {
  public:
-  Weights(const HuggingFaceConfig& config, Tensors tensors, const Reporter& report)
-      : config_(config), tensors_(std::move(tensors)), report_(report) {
-    const std::string_view prefix = detail::huggingface_prefix(*config.family);
-    const auto first = tensors_.lower_bound(prefix);
-    if (first != tensors_.end() && first->first.substr(0, prefix.size()) == prefix)
-      prefix_ = prefix;
+  Weights(Layout layout, Tensors tensors, const Reporter& report)
+      : layout_(std::move(layout)), tensors_(std::move(tensors)), report_(report) {
+    const auto first = tensors_.lower_bound(layout_.prefix);
+    if (first != tensors_.end() && first->first.starts_with(layout_.prefix))
+      prefix_ = layout_.prefix;
   }
 
   Params params() {
     Params params;
-    for (const Input& parameter : config_.net.parameters())
+    for (const Input& parameter : layout_.parameters)
       params.set(parameter.name, value_of(parameter));
     for (const auto& [name, tensor] : tensors_)
-      if (!used_.contains(name) && !is_needless(name))
+      if (!used_.contains(name) && !layout_.is_needless(without_prefix(name)))
         report_.broken("the model has no tensor {}", in_quotes(name));
     return params;
   }
 
  private:
-  Tensor value_of(const Input& parameter) {
-    const HuggingFaceTensor from = detail::huggingface_tensor(config_, parameter);
-    const std::string name = (from.prefixed ? prefix_ : "") + from.name;
+  std::string_view without_prefix(std::string_view name) const {
+    return name.starts_with(prefix_) ? name.substr(prefix_.size()) : name;
+  }
+
+  // The first files of BERT call the weight and the bias of a norm gamma and beta.
+  Tensors::const_iterator find(const std::string& name) const {
     const auto found = tensors_.find(name);
+    if (found != tensors_.end()) return found;
+    for (const auto& [now, before] : {std::pair("LayerNorm.weight", "LayerNorm.gamma"),
+                                      std::pair("LayerNorm.bias", "LayerNorm.beta")})
+      if (name.ends_with(now))
+        return tensors_.find(name.substr(0, name.size() - std::string_view(now).size()) + before);
+    return found;
+  }
+
+  Tensor value_of(const Input& parameter) {
+    const HuggingFaceTensor from = layout_.tensor(parameter);
+    const std::string name = (from.prefixed ? prefix_ : "") + from.name;
+    const auto found = find(name);
     if (found == tensors_.end()) report_.broken("the tensor {} is missing", in_quotes(name));
-    used_.insert(name);
+    used_.insert(found->first);
     const Tensor& tensor = found->second;
     const Shape expected = shape_in_file(from, parameter.type.shape);
     if (!(tensor.shape() == expected))
@@ -199,7 +249,7 @@ class Weights {
       case Dtype::kF16:
         return turned<F16, float>(tensor, from, parameter.type.shape);
       case Dtype::kBf16:
-        return may_be_bf16(config_.net, parameter)
+        return layout_.may_be_bf16(parameter)
                    ? kept<Bf16>(tensor, from, parameter.type.shape)
                    : turned<Bf16, float>(tensor, from, parameter.type.shape);
       default:
@@ -208,13 +258,7 @@ class Weights {
     }
   }
 
-  // Masks and frequencies, and the head of a model that uses its embedding for one.
-  bool is_needless(std::string_view name) const {
-    if (config_.net.tied && (name == "lm_head.weight" || name == "embed_out.weight")) return true;
-    return detail::is_huggingface_buffer(*config_.family, name);
-  }
-
-  const HuggingFaceConfig& config_;
+  const Layout layout_;
   const Tensors tensors_;
   const Reporter& report_;
   std::string prefix_;
@@ -224,7 +268,8 @@ class Weights {
 // The most tokens that the function of a model is tried with.
 constexpr std::int64_t kMaxLength = std::int64_t{1} << 16;
 
-Function function_that_fits(const nn::Gpt& net, const Params& params) {
+template <class Net>
+Function function_that_fits(const Net& net, const Params& params) {
   for (std::int64_t length = std::min(net.context, kMaxLength);; length = (length + 1) / 2) {
     Model model{with_narrow_params(net.function(length), params), params, {}};
     if (length == 1 || example_bytes(model) <= kMaxExampleBytes) return model.function;
@@ -314,21 +359,105 @@ bool is_huggingface(const fs::path& folder) {
   }
 }
 
+namespace {
+
+// The model of a net with the tensors of a folder.
+template <class Net>
+Model model_of(const fs::path& folder, const Net& net, Layout layout, std::int64_t length) {
+  if (length < 0 || length > net.context)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("hugging face {0}: expected a length of 1 to {2}, the context length, got {1}",
+                    in_quotes(folder.string()), length, net.context));
+  const Reporter of_folder = reporter_of(folder);
+  Params params = Weights(std::move(layout), tensors_of(folder), of_folder).params();
+  Function function = length == 0 ? function_that_fits(net, params)
+                                  : with_narrow_params(net.function(length), params);
+  return {std::move(function), std::move(params), net.config()};
+}
+
+// What sentence-transformers adds to a model: how the vectors of tokens become that of the text.
+void read_sentence_files(const fs::path& folder, nn::TextEncoder& net) {
+  if (const fs::path path = folder / "sentence_bert_config.json"; is_file(path)) {
+    const Reporter report = reporter_of(path);
+    const Json json = json_of_file(path, report);
+    const detail::HuggingFaceKeys keys(json, report);
+    keys.must_be("do_lower_case", false);
+    net.context = std::min(net.context, keys.integer("max_seq_length", net.context));
+  }
+  const fs::path path = folder / "modules.json";
+  if (!is_file(path)) return;
+  const Reporter report = reporter_of(path);
+  const Json modules = json_of_file(path, report);
+  if (!modules.is_array()) report.broken("expected a list of modules");
+  for (const Json& module : modules.elements()) {
+    const detail::HuggingFaceKeys keys(module, report);
+    const std::string type = keys.text("type", ""), at = keys.text("path", "");
+    const std::string kind = type.substr(type.rfind('.') + 1);
+    if (kind == "Transformer" && at.empty()) continue;
+    if (kind == "Normalize") {
+      net.normalize = true;
+      continue;
+    }
+    if (kind != "Pooling")
+      report.unsupported(
+          "the module {} in {}, expected a Transformer in this folder, Pooling and "
+          "Normalize",
+          in_quotes(type), in_quotes(at));
+    if (at.empty() || at.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos ||
+        at == "..")
+      report.broken("path: {} is not the name of a folder in this folder", in_quotes(at));
+    const fs::path pooling = folder / at / detail::kHuggingFaceConfig;
+    const Reporter of_pooling = reporter_of(pooling);
+    const Json json = json_of_file(pooling, of_pooling);
+    detail::read_pooling(detail::HuggingFaceKeys(json, of_pooling), net);
+  }
+}
+
+Model load_encoder(const fs::path& folder, const detail::HuggingFaceEncoder& family,
+                   const detail::HuggingFaceKeys& keys, std::int64_t length) {
+  keys.must_be_absent("quantization_config");
+  nn::TextEncoder net = family.read(keys);
+  try {
+    net.check();
+  } catch (const Error& e) {
+    keys.report().broken("{}", e.what());
+  }
+  const std::int64_t rows = net.context;
+  read_sentence_files(folder, net);
+  // The table of positions has rows for longer texts, which are left out.
+  Layout layout = layout_of(family, net);
+  layout.tensor = [&family, rows](const Input& parameter) {
+    HuggingFaceTensor tensor = detail::huggingface_tensor(family, parameter);
+    if (parameter.name == "embed_positions.weight") tensor.rows += rows - parameter.type.shape[0];
+    return tensor;
+  };
+  Model model = model_of(folder, net, std::move(layout), length);
+  if (const auto labels = detail::huggingface_labels(keys, net.classes); !labels.empty()) {
+    Json config = Json::parse(model.config);
+    config["labels"] = labels;
+    model.config = config.dump();
+  }
+  return model;
+}
+
+}  // namespace
+
 Model load_huggingface(const fs::path& folder, std::int64_t length) {
   const DefaultFloatMode mode;
   const fs::path path = folder / detail::kHuggingFaceConfig;
   const Reporter report = reporter_of(path);
-  const HuggingFaceConfig config = huggingface_config(text_of(read_json(path)), report);
-  if (length < 0 || length > config.net.context)
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("hugging face {0}: expected a length of 1 to {2}, the context length, got {1}",
-                    in_quotes(folder.string()), length, config.net.context));
-  const Reporter of_folder = reporter_of(folder);
-  Params params = Weights(config, tensors_of(folder), of_folder).params();
-  Function function = length == 0 ? function_that_fits(config.net, params)
-                                  : with_narrow_params(config.net.function(length), params);
-  Model model{std::move(function), std::move(params), config.net.config()};
+  const Json json = json_of_file(path, report);
+  const detail::HuggingFaceKeys keys(json, report);
+  const std::string type = keys.text("model_type", "");
+  for (const detail::HuggingFaceEncoder& family : detail::huggingface_encoders())
+    if (family.type == type) {
+      Model model = load_encoder(folder, family, keys, length);
+      check_model(model);
+      return model;
+    }
+  const HuggingFaceConfig config = detail::huggingface_config(keys);
+  Model model = model_of(folder, config.net, layout_of(config), length);
   check_model(model);
   return model;
 }

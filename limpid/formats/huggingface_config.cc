@@ -24,6 +24,8 @@ std::string known_families() {
     if (!names.empty()) names += ", ";
     names += family.type;
   }
+  for (const HuggingFaceEncoder& family : huggingface_encoders())
+    names += fmt::format(", {}", family.type);
   return names;
 }
 
@@ -135,9 +137,8 @@ Json parse_huggingface_json(std::string_view text, const Reporter& report) {
   }
 }
 
-HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report) {
-  const Json json = parse_huggingface_json(text, report);
-  const HuggingFaceKeys keys(json, report);
+HuggingFaceConfig huggingface_config(const HuggingFaceKeys& keys) {
+  const Reporter& report = keys.report();
   keys.must_be_absent("quantization_config");
   const std::string type = keys.text("model_type", "");
   const auto families = huggingface_families();

@@ -496,20 +496,23 @@ bool name_ends_with(std::string_view text, std::string_view end) {
 
 std::span<const HuggingFaceFamily> huggingface_families() { return kFamilies; }
 
-// "layers.3.mlp.up_proj.weight" is block "layers.3.", layer "mlp.up_proj", kind "weight".
+HuggingFaceName huggingface_name(std::string_view parameter, std::string_view blocks) {
+  HuggingFaceName name{.block = {}, .layer = parameter, .kind = {}};
+  if (name.layer.starts_with("layers.")) {
+    name.layer.remove_prefix(name.layer.find('.') + 1);
+    name.block = fmt::format("{}.{}.", blocks, name.layer.substr(0, name.layer.find('.')));
+    name.layer.remove_prefix(name.layer.find('.') + 1);
+  }
+  name.kind = name.layer.substr(name.layer.rfind('.') + 1);
+  name.layer.remove_suffix(name.kind.size() + 1);
+  return name;
+}
+
 HuggingFaceTensor huggingface_tensor(const HuggingFaceConfig& config, const Input& parameter) {
   const HuggingFaceFamily& family = *config.family;
-  std::string_view layer = parameter.name;
-  std::string block;
-  if (layer.starts_with("layers.")) {
-    layer.remove_prefix(layer.find('.') + 1);
-    block = fmt::format("{}.{}.", family.blocks, layer.substr(0, layer.find('.')));
-    layer.remove_prefix(layer.find('.') + 1);
-  }
-  const std::string_view kind = layer.substr(layer.rfind('.') + 1);
-  layer.remove_suffix(kind.size() + 1);
+  const auto [block, layer, kind] = huggingface_name(parameter.name, family.blocks);
   const auto found = std::find_if(family.layers.begin(), family.layers.end(),
-                                  [&](const Layer& l) { return l.ours == layer; });
+                                  [&, &ours = layer](const Layer& l) { return l.ours == ours; });
   const bool other = found != family.layers.end();
   HuggingFaceTensor tensor{
       .name = fmt::format("{}{}.{}", block, other ? found->theirs : layer, kind),

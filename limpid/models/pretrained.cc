@@ -10,6 +10,7 @@
 #include "limpid/data/data_config.h"
 #include "limpid/data/text/tokenizer_files.h"
 #include "limpid/formats/huggingface.h"
+#include "limpid/models/text_embedder.h"
 
 namespace limpid {
 namespace {
@@ -32,14 +33,27 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
   } catch (const Error& e) {
     if (e.code() != ErrorCode::kUnsupported) throw;
     config[kUnsupported] = e.what();
-    model.config = config.dump();
   }
-  if (!tokenizer) return model;
-  const std::int64_t logits = model.function.type(model.function.outputs()[0].value).shape.back();
-  if (tokenizer->size() > logits)
+  if (!tokenizer) {
+    if (!config.contains(kUnsupported))
+      config[kUnsupported] =
+          "its folder has no tokenizer.json, no tokenizer.model, and no vocab.json with merges.txt";
+    model.config = config.dump();
+    return model;
+  }
+  const std::optional<nn::TextEncoder> encoder = text_encoder_of(model);
+  const std::int64_t known =
+      encoder ? encoder->vocabulary
+              : model.function.type(model.function.outputs()[0].value).shape.back();
+  if (tokenizer->size() > known)
     throw Error(ErrorCode::kFormat,
                 fmt::format("{}: the tokenizer has {} tokens, the model {}",
-                            in_quotes(folder.string()), tokenizer->size(), logits));
+                            in_quotes(folder.string()), tokenizer->size(), known));
+  if (encoder) {
+    config["tokenizer"] = tokenizer->config();
+    model.config = config.dump();
+    return model;
+  }
   DataConfig data{.task = Task::kNextToken};
   data.tokenizer = tokenizer;
   config["data"] = to_json(data);

@@ -18,6 +18,9 @@ Tokenizer tokenizer_of(const Model& model) {
   const std::optional<DataConfig> config = data_config_of(model);
   if (std::optional<Tokenizer> tokenizer = config ? tokenizer_of(*config) : std::nullopt)
     return *tokenizer;
+  const std::optional<Json> json = Json::try_parse(model.config);
+  if (const Json* const own = json ? json->find("tokenizer") : nullptr)
+    return Tokenizer::from_config(JsonView(*own, "tokenizer"));
   throw Error(ErrorCode::kInvalidArgument,
               "the model has no tokenizer: " + missing_tokenizer(model));
 }

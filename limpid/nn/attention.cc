@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 #include "limpid/core/error.h"
+#include "limpid/nn/detail/heads.h"
 #include "limpid/ops/indexing.h"
 #include "limpid/ops/matmul.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid::nn {
 namespace {
+
+using detail::join_heads;
+using detail::split_heads;
 
 // Sizes derived from the hyper-parameters.
 struct Sizes {
@@ -27,27 +29,6 @@ Sizes sizes_of(const MultiHeadAttention& a) {
                     a.features, a.heads, kv_heads));
   const std::int64_t head = a.features / a.heads;
   return {kv_heads, head, a.features, kv_heads * head};
-}
-
-Value transposed_heads(const Value& x) {
-  std::vector<std::int64_t> permutation(x.rank());
-  std::iota(permutation.begin(), permutation.end(), 0);
-  std::swap(permutation[x.rank() - 3], permutation[x.rank() - 2]);
-  return transpose(x, permutation);
-}
-
-// (..., length, heads * head) to (..., heads, length, head).
-Value split_heads(const Value& x, std::int64_t heads) {
-  const std::size_t last = x.rank() - 1;
-  const std::int64_t head = x.shape().back() / heads;
-  return transposed_heads(reshape(x, x.shape().replace(last, heads).insert(last + 1, head)));
-}
-
-Value join_heads(const Value& x) {
-  const Value rows = transposed_heads(x);
-  const Shape shape = rows.shape();
-  const std::int64_t features = shape.back() * shape[shape.rank() - 2];
-  return reshape(rows, shape.erase(shape.rank() - 1).replace(shape.rank() - 2, features));
 }
 
 // Rows [first, last) of the projection.

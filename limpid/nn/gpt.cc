@@ -8,6 +8,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/nn/detail/config.h"
+#include "limpid/nn/detail/heads.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
 #include "limpid/nn/norm.h"
@@ -17,6 +18,9 @@
 
 namespace limpid::nn {
 namespace {
+
+using detail::join_heads;
+using detail::split_heads;
 
 constexpr const char* kTokens = "embed_tokens";
 constexpr const char* kPositionTable = "embed_positions";
@@ -91,27 +95,6 @@ struct Norm {
   }
 };
 
-// (..., length, heads * head) to (..., heads, length, head), and back.
-Value heads_apart(const Value& x, std::int64_t heads) {
-  const std::size_t last = x.rank() - 1;
-  const Shape shape = x.shape().replace(last, heads).insert(last + 1, x.shape().back() / heads);
-  std::vector<std::int64_t> order(last + 2);
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  std::swap(order[last - 1], order[last]);
-  return transpose(reshape(x, shape), order);
-}
-Value heads_together(const Value& x) {
-  std::vector<std::int64_t> order(x.rank());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  std::swap(order[x.rank() - 3], order[x.rank() - 2]);
-  const Shape rows = x.shape();
-  const Shape shape = rows.erase(x.rank() - 1).erase(x.rank() - 2);
-  const std::size_t before = shape.rank() - 1;
-  return reshape(
-      transpose(x, order),
-      shape.replace(before, rows[x.rank() - 2]).insert(before + 1, rows[before] * rows.back()));
-}
-
 struct KeysAndValues {
   Value keys, values;
 };
@@ -182,7 +165,7 @@ struct Attention {
   Value prepared(const Args& params, const char* norm, const Value& x,
                  std::int64_t of_heads) const {
     const bool all = net.head_norm == GptHeadNorm::kAll;
-    Value y = heads_apart(all ? apply_part(head_norm(of_heads), norm, params, x) : x, of_heads);
+    Value y = split_heads(all ? apply_part(head_norm(of_heads), norm, params, x) : x, of_heads);
     if (net.head_norm == GptHeadNorm::kEach) y = apply_part(head_norm(of_heads), norm, params, y);
     const GptRotation rotation = net.rotation(block);
     if (!setting->rotations || rotation == GptRotation::kNone) return y;
@@ -204,9 +187,9 @@ struct Attention {
     const Value q = prepared(params, "q_norm", apply_part(query(), "q_proj", params, x), net.heads);
     const Value k = prepared(params, "k_norm", apply_part(key_or_value(), "k_proj", params, x),
                              net.key_heads());
-    const Value v = heads_apart(apply_part(key_or_value(), "v_proj", params, x), net.key_heads());
+    const Value v = split_heads(apply_part(key_or_value(), "v_proj", params, x), net.key_heads());
     const Value mixed = attend(q, k, v);
-    return apply_part(output(), "o_proj", params, heads_together(mixed));
+    return apply_part(output(), "o_proj", params, join_heads(mixed));
   }
 };
 

@@ -474,10 +474,6 @@ void write_elements(std::string& json, const Tensor& tensor) {
   }
 }
 
-void write_data(std::string& json, const Tensor& tensor) {
-  visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) { write_elements<T>(json, tensor); });
-}
-
 void write_quoted(std::string& json, const std::string& text) {
   json += Json(text).dump({.replace_invalid = true});
 }
@@ -498,6 +494,10 @@ Json tensors_json(const std::vector<Input>& tensors) {
 }
 
 }  // namespace
+
+void write_numbers(std::string& json, const Tensor& tensor) {
+  visit(tensor.dtype(), [&]<class T>(std::type_identity<T>) { write_elements<T>(json, tensor); });
+}
 
 std::string_view v2_name(Dtype dtype) {
   for (const DtypeName& n : kNames)
@@ -575,7 +575,7 @@ Response infer_response(const Signature& model, const InferRequest& request,
       add(R"("parameters":{{"binary_data_size":{}}}}})", tensor.bytes().size());
     } else {
       json += R"("data":[)";
-      write_data(json, tensor);
+      write_numbers(json, tensor);
       json += "]}";
     }
   }

@@ -51,6 +51,9 @@ Response infer_response(const Signature& model, const InferRequest& request,
 std::vector<std::optional<Tensor>> parse_outputs(const Signature& model, std::string_view body,
                                                  std::optional<std::size_t> json_bytes);
 
+// Appends the numbers of a tensor, with commas between them.
+void write_numbers(std::string& json, const Tensor& tensor);
+
 // "FP32" for f32.
 std::string_view v2_name(Dtype dtype);
 // The metadata of a model, as JSON.

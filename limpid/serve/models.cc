@@ -206,6 +206,7 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature.name = name;
   served->signature.version = version;
   served->language = language_of(model);
+  served->embedding = embedding_of(model, name);
   if (options_.keep_sources) served->source = std::make_shared<Model>(model);
   // + 2: the threads that submit compute, too: the event loop, and the reader of large bodies.
   const auto predictor =
@@ -214,9 +215,11 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
                                                                 .most_runs = options_.workers + 2});
   // A model that does not compile is not served. A language model compiles at the first request for
   // logits, as most clients ask for texts only.
-  if (!served->language) predictor->get();
-  served->bytes = [predictor, language = served->language] {
+  // So does a text encoder, at the first request for tokens of its full length.
+  if (!served->language && !served->embedding) predictor->get();
+  served->bytes = [predictor, language = served->language, embedding = served->embedding] {
     std::size_t bytes = predictor->bytes();
+    if (embedding) bytes += embedding->embedder->bytes();
     if (language)
       bytes += language->bytes.weights + language->bytes.caches + language->bytes.workspaces;
     return bytes;
@@ -266,6 +269,27 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
     service->chat_unsupported = true;
   }
   service->lane = scheduler_.lane(std::move(*language), kChunk, options_.pool);
+  return service;
+}
+
+// nullptr for a model that gives no embeddings.
+std::shared_ptr<const EmbeddingService> Models::embedding_of(const Model& model,
+                                                             const std::string& name) const {
+  const std::optional<nn::TextEncoder> net = text_encoder_of(model);
+  if (!net || net->classes > 0) return nullptr;
+  auto embedder = std::make_shared<TextEmbedder>(
+      model, TextEmbedder::Options{.pool = options_.pool, .most_runs = options_.workers + 2});
+  // A model that does not compile is not served.
+  (void)embedder->predictor(embedder->lengths().front());
+  auto service = std::make_shared<EmbeddingService>(EmbeddingService{embedder, {}});
+  const Type row{Dtype::kF32, {net->width}};
+  for (const std::int64_t length : embedder->lengths())
+    service->lanes[length] = batcher_.lane(
+        {.run = [embedder, length](
+                    std::span<const Tensor> inputs) { return embedder->predictor(length)(inputs); },
+         .outputs = {row},
+         .on_batch = [&metrics = metrics_, name](std::int64_t rows) { metrics.batch(name, rows); },
+         .hash = hashes_of_numbers});
   return service;
 }
 

@@ -14,6 +14,7 @@
 #include "limpid/data/chat/chat.h"
 #include "limpid/data/text/tokenizer.h"
 #include "limpid/formats/model.h"
+#include "limpid/models/text_embedder.h"
 #include "limpid/serve/batcher.h"
 #include "limpid/serve/metrics.h"
 #include "limpid/serve/scheduler.h"
@@ -45,11 +46,18 @@ struct LanguageService {
   bool chat_unsupported = false;  // whether there is a template that is not supported
 };
 
+// Additional members of a text encoder that gives embeddings.
+struct EmbeddingService {
+  std::shared_ptr<const TextEmbedder> embedder;
+  std::map<std::int64_t, std::shared_ptr<Batcher::Lane>> lanes;  // by padded length
+};
+
 struct ServedModel {
   Signature signature;
   std::shared_ptr<Batcher::Lane> lane;
-  std::shared_ptr<const LanguageService> language;  // nullptr for any other model
-  std::function<std::size_t()> bytes;               // current memory use in bytes
+  std::shared_ptr<const LanguageService> language;    // nullptr for any other model
+  std::shared_ptr<const EmbeddingService> embedding;  // likewise
+  std::function<std::size_t()> bytes;                 // current memory use in bytes
   std::shared_ptr<const Model> source;  // for inspection; nullptr unless Options::keep_sources
 };
 
@@ -123,6 +131,8 @@ class Models {
   std::shared_ptr<const ServedModel> make(const std::string& name, std::int64_t version,
                                           const std::string& path) const;
   std::shared_ptr<const LanguageService> language_of(const Model& model) const;
+  std::shared_ptr<const EmbeddingService> embedding_of(const Model& model,
+                                                       const std::string& name) const;
 
   Options options_;
   Batcher& batcher_;

@@ -9,6 +9,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/serve/completions.h"
+#include "limpid/serve/embeddings.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/models.h"
 
@@ -32,13 +33,24 @@ class KeptAnswer final : public Answer {
 
 bool is_chat(const Json& request) { return request.contains("messages"); }
 
-std::shared_ptr<const ServedModel> language_model(Models& models, const std::string& name) {
+bool asks_for_embeddings(const Json& request) { return request.contains("input"); }
+
+std::shared_ptr<const ServedModel> text_model(Models& models, const std::string& name,
+                                              bool embeds) {
   models.add(name + "=" + name);
   models.load(name);
   std::shared_ptr<const ServedModel> model = models.find(name);
-  if (!model->language)
+  if (embeds && !model->embedding)
+    throw Error(ErrorCode::kInvalidArgument,
+                "the request asks for embeddings: the model gives none");
+  if (!embeds && !model->language)
     throw Error(ErrorCode::kInvalidArgument, "the request asks for a text: the model writes none");
   return model;
+}
+
+// Whole, but for vectors.
+std::string shown(const Json& value) {
+  return value.is_array() ? brief(value) : value.dump({.replace_invalid = true});
 }
 
 }  // namespace
@@ -54,15 +66,22 @@ Replayed replay(const Model& model, Json request, ThreadPool* pool) {
   Scheduler scheduler({.max_queue = limits.queue});
   Models models({.open = [&](const std::string&) { return model; }, .pool = pool, .max_texts = 1},
                 batcher, scheduler, metrics);
-  std::shared_ptr<const ServedModel> served = language_model(models, "model");
-  request["stream"] = false;
+  const bool embeds = asks_for_embeddings(request);
+  std::shared_ptr<const ServedModel> served = text_model(models, "model", embeds);
+  if (!embeds) request["stream"] = false;
   const auto answer = std::make_shared<KeptAnswer>();
   Response response;
   try {
-    CompletionRequest asked = is_chat(request)
-                                  ? parse_chat(request, *served->language, limits)
-                                  : parse_completion(request, *served->language, limits);
-    complete(std::move(asked), served, std::make_shared<Ticket>(), answer, scheduler, metrics);
+    const auto ticket = std::make_shared<Ticket>();
+    if (embeds) {
+      embed(parse_embeddings(request, *served->embedding, limits), served, ticket, answer, batcher);
+      batcher.wake();
+    } else {
+      CompletionRequest asked = is_chat(request)
+                                    ? parse_chat(request, *served->language, limits)
+                                    : parse_completion(request, *served->language, limits);
+      complete(std::move(asked), served, ticket, answer, scheduler, metrics);
+    }
     response = answer->take();
   } catch (const HttpError& error) {
     throw Error(ErrorCode::kFormat, error.what());
@@ -76,8 +95,9 @@ Replayed replay(const Model& model, Json request, ThreadPool* pool) {
 }
 
 void check_text(const Replayed& again, const Json& answer) {
-  const Json::Array& here = again.answer.at("choices").elements();
-  const Json::Array& there = answer.at("choices").elements();
+  const char* const key = again.answer.contains("choices") ? "choices" : "data";
+  const Json::Array& here = again.answer.at(key).elements();
+  const Json::Array& there = answer.at(key).elements();
   if (here.size() != there.size())
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("no: {} texts here, the answer has {}", here.size(), there.size()));
@@ -86,8 +106,7 @@ void check_text(const Replayed& again, const Json& answer) {
       if (const Json* const other = there[i].find(member.key); !other || *other != member.value)
         throw Error(ErrorCode::kInvalidArgument,
                     fmt::format("no: {} of text {} is {} here, the answer has {}", member.key, i,
-                                member.value.dump({.replace_invalid = true}),
-                                other ? other->dump({.replace_invalid = true}) : "none"));
+                                shown(member.value), other ? shown(*other) : "none"));
 }
 
 }  // namespace limpid::serve

@@ -10,6 +10,7 @@
 #include "limpid/core/json.h"
 #include "limpid/inspect/neuron.h"
 #include "limpid/serve/completions.h"
+#include "limpid/serve/embeddings.h"
 #include "limpid/serve/infer_v2.h"
 
 namespace limpid::serve {
@@ -118,18 +119,25 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
                                        in_quotes(name)));
     return model;
   };
+  // Models of texts; others are those of the Open Inference Protocol.
+  const auto text_model = [&](const std::string& name) {
+    std::shared_ptr<const ServedModel> model = parts_.models.find(name);
+    return model && (model->language || model->embedding) ? model : nullptr;
+  };
   if (is(path, {"models"})) {
     expect_method(request, "GET");
     Json all = Json::array();
     for (const std::string& name : parts_.models.names())
-      if (const auto model = parts_.models.find(name); model && model->language)
-        all.push_back(described(name));
+      if (text_model(name)) all.push_back(described(name));
     return answer->send(json_response({{"object", "list"}, {"data", std::move(all)}}));
   }
   if (path.size() == 2 && path[0] == "models") {
     expect_method(request, "GET");
-    return answer->send(json_response(described(language_model(path[1])->signature.name)));
+    if (!text_model(path[1]))
+      throw HttpError(404, fmt::format("there is no model of texts {}", in_quotes(path[1])));
+    return answer->send(json_response(described(path[1])));
   }
+  if (is(path, {"embeddings"})) return embeddings(request, answer);
   const bool chat = is(path, {"chat", "completions"});
   if (!chat && !is(path, {"completions"})) not_found();
   expect_method(request, "POST");
@@ -140,6 +148,25 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
                                  : parse_completion(body, *model->language, parts_.limits);
   complete(std::move(asked), std::move(model), request.ticket, answer, parts_.scheduler,
            parts_.metrics);
+}
+
+void Router::embeddings(const Request& request, const std::shared_ptr<Answer>& answer) {
+  expect_method(request, "POST");
+  const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
+  const std::string name = model_of_completion(body);
+  std::shared_ptr<const ServedModel> model = parts_.models.find(name);
+  if (!model) throw HttpError(404, fmt::format("there is no model {}", in_quotes(name)));
+  if (!model->embedding)
+    throw HttpError(404, fmt::format("the model {} gives no embeddings", in_quotes(name)));
+  name_model(*request.ticket, model);
+  EmbeddingRequest asked = parse_embeddings(body, *model->embedding, parts_.limits);
+  std::shared_ptr<const void> share = answer_bytes_.take(
+      asked.texts.size() * static_cast<std::size_t>(model->embedding->embedder->net().width) *
+      sizeof(float));
+  if (!share)
+    throw HttpError(503, "the server holds too many bytes of answers", {{"Retry-After", "1"}});
+  request.ticket->keep(std::move(share));
+  embed(std::move(asked), std::move(model), request.ticket, answer, parts_.batcher);
 }
 
 // ---- the Open Inference Protocol

@@ -27,6 +27,7 @@
 #include "limpid/models/generate.h"
 #include "limpid/models/open_model.h"
 #include "limpid/models/prompt.h"
+#include "limpid/models/text_embedder.h"
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/generation.h"
 #include "limpid/nn/gpt.h"
@@ -370,6 +371,27 @@ void add_language(py::module_& m) {
                                    : prompt_tokens(t, py::cast<std::string>(text));
            })
       .def("__len__", method(&Tokenizer::size));
+  py::class_<TextEmbedder>(m, "TextEmbedder", py::is_final())
+      .def(py::init([](const ModelObject& o, int threads) {
+        ThreadPool* const pool = pool_of(threads);
+        return std::make_unique<TextEmbedder>(
+            unlocked([&] { return TextEmbedder(o.model, {.pool = pool}); }));
+      }))
+      .def("tokens",
+           [](const TextEmbedder& t, const std::string& text, bool truncate) {
+             return unlocked([&] { return t.tokens(text, truncate); });
+           })
+      .def("of_texts",
+           [](const TextEmbedder& t, const std::vector<std::string>& texts, bool truncate) {
+             return to_python(unlocked([&] { return t(texts, truncate); }));
+           })
+      .def("of_tokens",
+           [](const TextEmbedder& t, const std::vector<std::vector<std::int32_t>>& texts) {
+             return to_python(unlocked([&] { return t(texts); }));
+           })
+      .def_property_readonly("labels", &TextEmbedder::labels)
+      .def_property_readonly("size", &TextEmbedder::size)
+      .def_property_readonly("context", [](const TextEmbedder& t) { return t.net().context; });
   py::class_<CharacterStream>(m, "CharacterStream", py::is_final())
       .def(py::init<>())
       .def("take",

@@ -36,6 +36,7 @@ from ._params import Params as Params
 from ._transforms import *  # noqa: F403
 from .errors import *  # noqa: F403
 from .language import LanguageModel as LanguageModel
+from .language import TextEmbedder as TextEmbedder
 
 float32, float64, float16, bfloat16 = "f32", "f64", "f16", "bf16"
 int32, int64, int8, uint8, bool_ = "i32", "i64", "i8", "u8", "bool"

@@ -1,14 +1,15 @@
-"""Language models: text is generated token by token."""
+"""Language models: text is generated token by token. Text encoders: a text becomes a vector."""
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+import os
+from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _core
-from ._core import Key, Model
+from ._core import Array, Key, Model
 from .nn import CharLm, Gpt
 
-__all__ = ["LanguageModel", "generate"]
+__all__ = ["LanguageModel", "TextEmbedder", "generate"]
 
 
 class LanguageModel:
@@ -133,6 +134,67 @@ def _tokens(written: _core.Written, most: Optional[int], ends: Sequence[int]) ->
             return
         yield token
         drawn += 1
+
+
+class TextEmbedder:
+    """The embeddings of texts, or the logits of their classes, by a text encoder such as a BERT.
+
+    The row of a text has the same bits alone and among any other texts.
+
+    Parameters
+    ----------
+    model : Model or path
+        A folder of Hugging Face, with what sentence-transformers adds, or a model made of one.
+    threads : int
+        That share the work of a call.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> embed = lp.TextEmbedder("all-MiniLM-L6-v2")  # doctest: +SKIP
+    >>> vectors = embed(["A cat sits.", "A dog runs."])  # doctest: +SKIP
+    >>> vectors.shape  # doctest: +SKIP
+    (2, 384)
+    """
+
+    def __init__(self, model: Any, *, threads: int = 1) -> None:
+        opened = model if isinstance(model, Model) else _core.open_model(os.fsdecode(model), {})
+        self._embedder = _core.TextEmbedder(opened, threads)
+
+    def __call__(self, texts: Sequence[Any], *, truncate: bool = False) -> Array:
+        """A row for each text, f32 [n, size].
+
+        Parameters
+        ----------
+        texts : sequence of str, or of sequences of int
+            Texts, or their tokens.
+        truncate : bool
+            Whether a text of more tokens than the model takes loses its last ones; else it is refused.
+        """
+        if isinstance(texts, str):
+            raise TypeError("TextEmbedder: expected a sequence of texts, not one text")
+        if any(isinstance(text, str) for text in texts):
+            return self._embedder.of_texts(list(texts), truncate)
+        return self._embedder.of_tokens([[int(token) for token in text] for text in texts])
+
+    def tokens(self, text: str, *, truncate: bool = False) -> List[int]:
+        """The tokens of a text, with those of the template, as the model was trained with."""
+        return self._embedder.tokens(text, truncate)
+
+    @property
+    def labels(self) -> List[str]:
+        """The names of the classes; empty if the model has none."""
+        return self._embedder.labels
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a row: the width, or the number of classes."""
+        return self._embedder.size
+
+    @property
+    def context(self) -> int:
+        """The most tokens of a text."""
+        return self._embedder.context
 
 
 def generate(

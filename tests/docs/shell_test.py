@@ -3,7 +3,7 @@
 usage: shell_test.py TOOL PAGE
 
 The page's files are there under the names that it gives them, only smaller: `mnist` of 300 images, a `shakespeare.txt`, a model of
-digits in `runs`, a GPT-2 of one block in `gpt2`. What prepares a machine (./dev, cmake) is for other tests.
+digits in `runs`, a GPT-2 of one block in `gpt2`, a BERT of two in `all-MiniLM-L6-v2`. What prepares a machine (./dev, cmake) is for other tests.
 """
 
 import gzip
@@ -67,6 +67,7 @@ class Shell(unittest.TestCase):
         write_mnist(self.work / "mnist")
         write_text(self.work / "shakespeare.txt")
         huggingface_test.write_gpt2(self.work / "gpt2", positions=64)
+        shutil.copytree(TESTS / "huggingface/bert", self.work / "all-MiniLM-L6-v2")
         for name, options in (("digits", "idx:mnist"), ("mnist", "idx:mnist"), ("moons", "moons")):
             self.run_line(f"limpid train --data {options} --epochs 1 --out runs/{name}")
         self.run_line("limpid train --data text:shakespeare.txt --model gpt --layers 1 --width 16 --steps 2 --out runs/gpt")

@@ -391,7 +391,7 @@ TEST(HuggingFace, RefusesConfigsByTheKey) {
     const char* key;
     Json value;
     ErrorCode code;
-  } rows[] = {{"gpt2", "model_type", "bert", kNo},
+  } rows[] = {{"gpt2", "model_type", "t5", kNo},
               {"gpt2", "activation_function", "silu", kNo},
               {"gpt2", "scale_attn_weights", false, kNo},
               {"gpt2", "scale_attn_by_inverse_layer_idx", true, kNo},

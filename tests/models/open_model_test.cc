@@ -179,7 +179,7 @@ TEST(OpenModel, ThatIsNotThereOrBroken) {
   expect_refused(ErrorCode::kIo, [&] { open_model(""); });
   testing::write(folder / "m", bytes_of("no safetensors file"));
   expect_refused(ErrorCode::kFormat, [&] { open_model(folder / "m"); });
-  testing::write(folder / "config.json", bytes_of(R"({"model_type": "bert"})"));
+  testing::write(folder / "config.json", bytes_of(R"({"model_type": "t5"})"));
   expect_refused(ErrorCode::kUnsupported, [&] { open_model(folder.path()); });
 }
 

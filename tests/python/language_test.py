@@ -32,6 +32,27 @@ class Language(Refusals):
         self.assertEqual((whole.capacity, short.capacity, whole.vocabulary, whole.places), (16, 5, 40, 1))
         self.refused(lambda: short.join([1] * 6), ValueError)
 
+    def test_a_text_encoder(self):
+        folder = pathlib.Path(__file__).resolve().parent.parent / "huggingface"
+        embed = lp.TextEmbedder(folder / "bert")
+        self.assertEqual((embed.size, embed.context, embed.labels), (16, 40, []))
+        texts = ["The cats sits.", "a", "a b c dog runs, the cat sits!"]
+        vectors = np.asarray(embed(texts))
+        np.testing.assert_allclose((vectors**2).sum(1), 1, rtol=1e-6)
+        for text, vector in zip(texts, vectors):
+            np.testing.assert_array_equal(np.asarray(embed([text]))[0], vector)
+            np.testing.assert_array_equal(np.asarray(embed([embed.tokens(text)]))[0], vector)
+        self.assertEqual(embed.tokens("the " * 60, truncate=True), [2, *[5] * 38, 3])
+        self.assertEqual(embed([]).shape, (0, 16))
+        self.refused(lambda: embed(["the " * 60]), ValueError)
+        self.refused(lambda: embed("the"), TypeError)
+        self.refused(lambda: lp.TextEmbedder(folder / "llama"), ValueError)
+        classes = lp.TextEmbedder(lp.load(folder / "roberta-classes"))
+        self.assertEqual((classes.size, classes.labels), (3, ["bad", "fair", "good"]))
+        expected = lp.load(folder / "roberta-classes" / "expected.safetensors")
+        rows = classes([np.asarray(expected[f"tokens.{i}"]).tolist() for i in range(4)])
+        np.testing.assert_allclose(np.asarray(rows), np.asarray(expected["rows"]), rtol=1e-4, atol=1e-5)
+
     def test_a_network_of_characters(self):
         net = lp.nn.CharLm(7, 4, 8, [16])
         params = net.init(seed=3)

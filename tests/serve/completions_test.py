@@ -128,11 +128,7 @@ class CompletionsTest(served.ServeTest):
         return float(re.search(rf'limpid_{name}_seconds_sum\{{model="{model}"\}} (\S+)', server.get("/metrics").body.decode())[1])
 
     def refused(self, answer, status):
-        self.assertEqual(answer.status, status, answer)
-        error = answer.json()["error"]
-        self.assertEqual(list(error), ["message", "type", "param", "code"])
-        self.says(error["message"])
-        self.assertNotIn("\n", error["message"])
+        self.refused_by_openai(answer, status)
 
     def text(self, server, model="gpt", **asked):
         answer = server.post(PATH, {"model": model, **asked})

@@ -205,6 +205,14 @@ class ServeTest(tool.ToolTest):
         """Records the message of an answer with this status."""
         self.says(self.message_of(answer, status))
 
+    def refused_by_openai(self, answer, status):
+        """Records the message of an error in OpenAI's form."""
+        self.assertEqual(answer.status, status, answer)
+        error = answer.json()["error"]
+        self.assertEqual(list(error), ["message", "type", "param", "code"])
+        self.says(error["message"])
+        self.assertNotIn("\n", error["message"])
+
     def message_of(self, answer, status):
         self.assertEqual(answer.status, status, answer)
         message = answer.json()["error"]

@@ -173,13 +173,26 @@ bool has_plain_tokens(const Json& json, const Json& vocabulary) {
   return numbers.empty() || *numbers.rbegin() < static_cast<std::int64_t>(numbers.size());
 }
 
+// Whether a template puts tokens after a text, which a byte-pair encoding of our own does not.
+bool puts_after(const Json& json) {
+  const std::string type = type_of(json);
+  if (type == "RobertaProcessing" || type == "BertProcessing") return true;
+  if (type == "Sequence")
+    return std::any_of(elements_of(part(json, "processors")).begin(),
+                       elements_of(part(json, "processors")).end(), puts_after);
+  const Json::Array& single = elements_of(part(json, "single"));
+  return type == "TemplateProcessing" && !single.empty() && single.back().is_object() &&
+         single.back().contains("SpecialToken");
+}
+
 // Whether a tokenizer.json is a byte-pair encoding over bytes, as that of GPT-2 and Llama 3.
 bool is_byte_pair(const Json& json) {
   const Json& model = part(json, "model");
   if (type_of(model) != "BPE" || flag(model, "byte_fallback", false)) return false;
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const Json& value = part(model, key); !value.is_null() && value != "") return false;
-  return part(json, "normalizer").is_null() && pre_tokenizer_of(part(json, "pre_tokenizer")) &&
+  return part(json, "normalizer").is_null() && !puts_after(part(json, "post_processor")) &&
+         pre_tokenizer_of(part(json, "pre_tokenizer")) &&
          has_plain_tokens(json, part(model, "vocab"));
 }
 

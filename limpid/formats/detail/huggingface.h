@@ -12,12 +12,15 @@
 #include "limpid/core/json.h"
 #include "limpid/formats/detail/report.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/text_encoder.h"
 
 namespace limpid::detail {
 
 inline constexpr const char* kHuggingFaceConfig = "config.json";
 inline constexpr const char* kHuggingFaceWeights = "model.safetensors";
 inline constexpr const char* kHuggingFaceIndex = "model.safetensors.index.json";
+
+class HuggingFaceKeys;
 
 // What sets a family of models apart: a row of huggingface_families.cc.
 struct HuggingFaceFamily;
@@ -34,7 +37,7 @@ Json parse_huggingface_json(std::string_view text, const Reporter& report);
 
 // Converts config.json to a net, and a net to config.json. Throw as load_huggingface and
 // save_huggingface.
-HuggingFaceConfig huggingface_config(std::string_view text, const Reporter& report);
+HuggingFaceConfig huggingface_config(const HuggingFaceKeys& keys);
 Json huggingface_json(const HuggingFaceConfig& config, std::optional<std::int32_t> eos_token);
 
 // GPT-2's or Llama's, whichever a net is. Throws kUnsupported, naming the option that neither has.
@@ -42,7 +45,7 @@ const HuggingFaceFamily& huggingface_family(const nn::Gpt& net);
 // Whether a model is a GPT-2, not a Llama.
 bool is_gpt2(const HuggingFaceFamily& family);
 
-// The tensor of a file that holds a parameter of a Gpt.
+// The tensor of a file that holds a parameter.
 struct HuggingFaceTensor {
   std::string name;         // without the prefix
   bool prefixed = true;     // whether it may have the prefix
@@ -58,6 +61,14 @@ struct HuggingFaceTensor {
   }
 };
 HuggingFaceTensor huggingface_tensor(const HuggingFaceConfig& config, const Input& parameter);
+
+// "layers.3.mlp.up_proj.weight" is block "layers.3.", with the family's name for the blocks, layer
+// "mlp.up_proj", kind "weight".
+struct HuggingFaceName {
+  std::string block;
+  std::string_view layer, kind;
+};
+HuggingFaceName huggingface_name(std::string_view parameter, std::string_view blocks);
 
 // Such as "transformer." or "model.".
 std::string_view huggingface_prefix(const HuggingFaceFamily& family);
@@ -124,5 +135,24 @@ struct HuggingFaceFamily {
   static constexpr std::string_view kUsualBuffers[] = {"rotary_emb.inv_freq"};
 };
 std::span<const HuggingFaceFamily> huggingface_families();
+
+// The families of encoders by model_type.
+struct HuggingFaceEncoder {
+  using Layer = HuggingFaceFamily::Layer;
+
+  std::string_view type;
+  nn::TextEncoder (*read)(const HuggingFaceKeys& keys);
+  std::string_view prefix;
+  std::string_view blocks = "encoder.layer";
+  std::span<const std::span<const Layer>> layers = {};  // the first table with a layer has its name
+};
+std::span<const HuggingFaceEncoder> huggingface_encoders();
+HuggingFaceTensor huggingface_tensor(const HuggingFaceEncoder& family, const Input& parameter);
+// Whether a tensor, named without the prefix, is no part of a TextEncoder.
+bool is_left_out(const HuggingFaceEncoder& family, std::string_view name);
+// The names of the classes; empty if config.json has none.
+std::vector<std::string> huggingface_labels(const HuggingFaceKeys& keys, std::int64_t classes);
+// Of the config.json of sentence-transformers' module Pooling.
+void read_pooling(const HuggingFaceKeys& keys, nn::TextEncoder& net);
 
 }  // namespace limpid::detail

@@ -1,0 +1,77 @@
+// TextEmbedder: the embeddings of texts, or the logits of their classes, by a text encoder. Depends
+// on predictor.h, nn/text_encoder.h and tokenizer.h.
+//
+//   const TextEmbedder embed(open_model("all-MiniLM-L6-v2"));
+//   const Tensor vectors = embed({"A cat sits.", "Ein Satz."});  // [2, 384]
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limpid/compile/predictor.h"
+#include "limpid/data/text/tokenizer.h"
+#include "limpid/formats/model.h"
+#include "limpid/nn/text_encoder.h"
+
+namespace limpid {
+
+// The hyper-parameters of a text encoder; nullopt for another model.
+std::optional<nn::TextEncoder> text_encoder_of(const Model& model);
+
+// The row of a text has the same bits alone and among any other texts. Texts of similar lengths are
+// computed together. Plans are compiled when they are first needed, and share the packed weights.
+// Thread-safe.
+class TextEmbedder {
+ public:
+  struct Options {
+    ThreadPool* pool = nullptr;  // threads for a call; must outlive the TextEmbedder
+    int most_runs = 8;           // the most runs at the same time, by different threads
+  };
+
+  // Throws kInvalidArgument for a model that is no text encoder; without a tokenizer, texts are
+  // refused, tokens are not.
+  TextEmbedder(const Model& model, const Options& options);
+  explicit TextEmbedder(const Model& model) : TextEmbedder(model, Options{}) {}
+  ~TextEmbedder();
+  TextEmbedder(TextEmbedder&&) noexcept;
+  TextEmbedder& operator=(TextEmbedder&&) noexcept;
+
+  // The hyper-parameters.
+  const nn::TextEncoder& net() const;
+  // The names of the classes; empty if the model has none.
+  const std::vector<std::string>& labels() const;
+  // The number of elements of a row: the width, or the number of classes.
+  std::int64_t size() const;
+
+  // The tokens of a text, with those of the template, as in the model's training; with `truncate`,
+  // at most as many as the model takes, the template's last ones among them. Throws
+  // kInvalidArgument for a model without a tokenizer and for more tokens than the model takes, and
+  // what Tokenizer::tokens throws.
+  std::vector<std::int32_t> tokens(std::string_view text, bool truncate = false) const;
+
+  // f32 [n, size()]. Throws kInvalidArgument, naming the text, for none or more tokens than the
+  // model takes and for one outside of the vocabulary, and what tokens() throws.
+  Tensor operator()(std::span<const std::vector<std::int32_t>> texts) const;
+  Tensor operator()(const std::vector<std::string>& texts, bool truncate = false) const;
+
+  // The lengths that texts are padded to.
+  std::vector<std::int64_t> lengths() const;
+  // Of texts that are padded to a length: inputs "tokens" i32 [n, length] and "count" i32 [n].
+  const Predictor& predictor(std::int64_t length) const;
+  // Checks the tokens of a text: throws kInvalidArgument, as the call does.
+  void check_tokens(std::span<const std::int32_t> tokens) const;
+  // Bytes of the packed weights and of all workspaces.
+  std::size_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace limpid

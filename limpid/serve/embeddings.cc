@@ -1,0 +1,254 @@
+#include "limpid/serve/embeddings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "limpid/core/base64.h"
+#include "limpid/core/error.h"
+#include "limpid/core/in_quotes.h"
+#include "limpid/inspect/bit_hashes.h"
+#include "limpid/serve/completions.h"
+#include "limpid/serve/http_error.h"
+#include "limpid/serve/infer_v2.h"
+#include "limpid/serve/receipt.h"
+
+namespace limpid::serve {
+namespace {
+
+constexpr std::size_t kMostTexts = 2048;
+constexpr std::string_view kMembers[] = {"model",      "input", "encoding_format",
+                                         "dimensions", "user",  "truncate"};
+
+// A member; nullopt if it is missing or null.
+std::optional<JsonView> member(const Json& body, std::string_view key) {
+  const Json* const found = body.find(key);
+  if (!found || found->is_null()) return std::nullopt;
+  return JsonView(*found, std::string(key));
+}
+
+[[noreturn]] void refuse_input(const std::string& path, const Error& error) {
+  throw HttpError(400, fmt::format("{}: {}", path, error.what()));
+}
+
+std::vector<std::int32_t> tokens_of_text(const TextEmbedder& embedder, const JsonView& text,
+                                         bool truncate) {
+  if (text.as_string().empty())
+    throw HttpError(400, fmt::format("{}: expected a text, got an empty one", text.path()));
+  try {
+    return embedder.tokens(text.as_string(), truncate);
+  } catch (const Error& error) {
+    refuse_input(text.path(), error);
+  }
+}
+
+std::vector<std::int32_t> tokens_of_list(const TextEmbedder& embedder, const JsonView& list) {
+  std::vector<std::int32_t> tokens;
+  for (const JsonView& token : list.elements())
+    tokens.push_back(static_cast<std::int32_t>(token.as_integer(0, embedder.net().vocabulary - 1)));
+  try {
+    embedder.check_tokens(tokens);
+  } catch (const Error& error) {
+    refuse_input(list.path(), error);
+  }
+  return tokens;
+}
+
+// A text, a list of tokens, or a list of either.
+std::vector<std::vector<std::int32_t>> texts_of_input(const JsonView& input,
+                                                      const TextEmbedder& embedder, bool truncate,
+                                                      std::int64_t most) {
+  if (input.value().is_string()) return {tokens_of_text(embedder, input, truncate)};
+  const std::vector<JsonView> elements = input.elements();
+  if (elements.empty())
+    throw HttpError(400, "input: expected a text or a list of tokens or texts, got an empty list");
+  if (elements.front().value().is_number()) return {tokens_of_list(embedder, input)};
+  if (static_cast<std::int64_t>(elements.size()) > most)
+    throw HttpError(413,
+                    fmt::format("input: expected at most {} texts, got {}", most, elements.size()));
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const JsonView& one : elements)
+    texts.push_back(one.value().is_string() ? tokens_of_text(embedder, one, truncate)
+                                            : tokens_of_list(embedder, one));
+  return texts;
+}
+
+// The first elements of a vector, with the length of the whole one: what models that were trained
+// for it (Kusupati et al. 2022) give as a shorter embedding.
+void shorten(std::span<float> vector) {
+  double squares = 0;
+  for (const float x : vector) squares += static_cast<double>(x) * static_cast<double>(x);
+  if (squares == 0) return;
+  const double norm = std::sqrt(squares);
+  for (float& x : vector) x = static_cast<float>(static_cast<double>(x) / norm);
+}
+
+// One request under way: the texts of each padded length are a job of the Batcher.
+class Embedding {
+ public:
+  Embedding(EmbeddingRequest request, std::shared_ptr<const ServedModel> model,
+            std::shared_ptr<Answer> answer)
+      : request_(std::move(request)), model_(std::move(model)), answer_(std::move(answer)) {
+    for (std::size_t i = 0; i < request_.texts.size(); ++i) {
+      const auto count = static_cast<std::int64_t>(request_.texts[i].size());
+      places_[model_->embedding->embedder->net().padded(count)].push_back(i);
+    }
+    vectors_.resize(request_.texts.size() * width());
+    left_ = places_.size();
+  }
+
+  const std::map<std::int64_t, std::vector<std::size_t>>& places() const { return places_; }
+  const ServedModel& model() const { return *model_; }
+
+  std::vector<Tensor> inputs(std::int64_t length, const std::vector<std::size_t>& texts) const {
+    const auto n = static_cast<std::int64_t>(texts.size());
+    std::vector<std::int32_t> tokens(texts.size() * static_cast<std::size_t>(length)), counts;
+    for (std::size_t r = 0; r < texts.size(); ++r) {
+      const std::vector<std::int32_t>& text = request_.texts[texts[r]];
+      std::copy(text.begin(), text.end(), tokens.begin() + static_cast<std::ptrdiff_t>(r) * length);
+      counts.push_back(static_cast<std::int32_t>(text.size()));
+    }
+    return {Tensor::from<std::int32_t>({n, length}, tokens),
+            Tensor::from<std::int32_t>({n}, counts)};
+  }
+
+  // Called for each job, by any thread.
+  void take(const std::vector<std::size_t>& texts, const Batcher::Result& result) {
+    bool last = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (result.error) {
+        if (!error_) error_ = result.error;
+      } else {
+        const std::span<const float> rows = result.outputs[0].values<float>();
+        for (std::size_t r = 0; r < texts.size(); ++r)
+          std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(r * width()), width(),
+                      vectors_.begin() + static_cast<std::ptrdiff_t>(texts[r] * width()));
+      }
+      queue_seconds_ = std::max(queue_seconds_, result.queue_seconds);
+      compute_seconds_ += result.compute_seconds;
+      last = --left_ == 0;
+    }
+    if (last) send();
+  }
+
+ private:
+  std::size_t width() const {
+    return static_cast<std::size_t>(model_->embedding->embedder->net().width);
+  }
+
+  void send() noexcept {
+    try {
+      try {
+        if (error_) std::rethrow_exception(error_);
+        answer_->send(response());
+      } catch (...) {
+        answer_->send(openai_error(to_http_error(std::current_exception())));
+      }
+    } catch (...) {
+      // Without memory for the error, the end of the answer closes the connection.
+    }
+  }
+
+  Response response() {
+    const std::size_t size = static_cast<std::size_t>(request_.size);
+    const bool shortened = size < width();
+    std::vector<Tensor> tokens, vectors;
+    std::string json = R"({"object":"list","data":[)";
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < request_.texts.size(); ++i) {
+      const std::span<float> vector = std::span(vectors_).subspan(i * width(), size);
+      if (shortened && model_->embedding->embedder->net().normalize) shorten(vector);
+      tokens.push_back(Tensor::from<std::int32_t>(
+          {static_cast<std::int64_t>(request_.texts[i].size())}, request_.texts[i]));
+      vectors.push_back(
+          Tensor::from<float>({request_.size}, std::vector<float>(vector.begin(), vector.end())));
+      count += request_.texts[i].size();
+      json +=
+          fmt::format(R"({}{{"object":"embedding","index":{},"embedding":)", i == 0 ? "" : ",", i);
+      if (request_.base64) {
+        json += '"' + base64(vectors.back().bytes()) + '"';
+      } else {
+        json += '[';
+        write_numbers(json, vectors.back());
+        json += ']';
+      }
+      json += '}';
+    }
+    json += fmt::format(R"(],"model":{},"usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
+                        Json(model_->signature.name).dump({.replace_invalid = true}), count, count);
+    const Receipt receipt{.model = model_->signature.hash,
+                          .input = hash_of_numbers(tokens),
+                          .output = hash_of_numbers(vectors)};
+    Response response{.body = std::move(json)};
+    response.headers.push_back({"Limpid-Receipt", to_text(receipt)});
+    response.facts = {.queue_seconds = queue_seconds_,
+                      .compute_seconds = compute_seconds_,
+                      .rows = static_cast<std::int64_t>(request_.texts.size())};
+    return response;
+  }
+
+  const EmbeddingRequest request_;
+  const std::shared_ptr<const ServedModel> model_;
+  const std::shared_ptr<Answer> answer_;
+  std::map<std::int64_t, std::vector<std::size_t>> places_;  // the texts of each padded length
+  std::mutex mutex_;
+  std::vector<float> vectors_;
+  std::size_t left_ = 0;  // jobs
+  std::exception_ptr error_;
+  double queue_seconds_ = 0, compute_seconds_ = 0;
+};
+
+}  // namespace
+
+EmbeddingRequest parse_embeddings(const Json& body, const EmbeddingService& model,
+                                  const Limits& limits) {
+  const TextEmbedder& embedder = *model.embedder;
+  for (const auto& [key, value] : body.members())
+    if (!value.is_null() &&
+        std::find(std::begin(kMembers), std::end(kMembers), key) == std::end(kMembers))
+      throw HttpError(400, fmt::format("there is no parameter {}", in_quotes(key)));
+  EmbeddingRequest request{.texts = {}, .size = embedder.net().width};
+  if (const auto format = member(body, "encoding_format")) {
+    request.base64 = format->value() == "base64";
+    if (!request.base64 && format->value() != "float")
+      throw HttpError(400, fmt::format("encoding_format: expected float or base64, got {}",
+                                       brief(format->value())));
+  }
+  if (const auto size = member(body, "dimensions"))
+    request.size = size->as_integer(1, embedder.net().width);
+  const auto truncate = member(body, "truncate");
+  const auto input = member(body, "input");
+  if (!input) throw HttpError(400, "input: expected a text or a list of tokens or texts");
+  const std::size_t bytes = static_cast<std::size_t>(request.size) * sizeof(float);
+  const auto most = std::min<std::int64_t>(
+      limits.rows,
+      static_cast<std::int64_t>(std::min<std::size_t>(limits.answer / bytes, kMostTexts)));
+  request.texts = texts_of_input(*input, embedder, truncate && truncate->as_bool(), most);
+  return request;
+}
+
+void embed(EmbeddingRequest request, std::shared_ptr<const ServedModel> model,
+           const std::shared_ptr<Ticket>& ticket, const std::shared_ptr<Answer>& answer,
+           Batcher& batcher) {
+  const auto embedding = std::make_shared<Embedding>(std::move(request), std::move(model), answer);
+  const EmbeddingService& service = *embedding->model().embedding;
+  for (const auto& [length, texts] : embedding->places()) {
+    const bool taken = batcher.submit(service.lanes.at(length), embedding->inputs(length, texts),
+                                      static_cast<std::int64_t>(texts.size()), ticket,
+                                      [embedding, &places = texts](const Batcher::Result& result) {
+                                        embedding->take(places, result);
+                                      });
+    if (!taken) {
+      ticket->give_up();  // the jobs that wait are dropped
+      throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
+    }
+  }
+}
+
+}  // namespace limpid::serve
