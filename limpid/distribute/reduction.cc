@@ -1,9 +1,12 @@
 #include "limpid/distribute/reduction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/tensor.h"
 #include "limpid/kernels/kernels.h"
@@ -50,6 +53,15 @@ void add_notes(std::span<const std::byte> note, std::span<const std::span<std::b
   }
 }
 
+Reduction::Shape checked(Reduction::Shape shape, int ranks) {
+  if (shape.shards < ranks || shape.parts.size() != static_cast<std::size_t>(ranks))
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("reduction: expected a shard or more and a part for each of {} ranks, "
+                            "got {} shards and {} parts",
+                            ranks, shape.shards, shape.parts.size()));
+  return shape;
+}
+
 }  // namespace
 
 bool sum_whole(std::size_t elements, int ranks) {
@@ -59,7 +71,7 @@ bool sum_whole(std::size_t elements, int ranks) {
 
 Reduction::Reduction(Communicator* ranks, Shape shape, ThreadPool* pool)
     : ranks_(ranks),
-      shape_(std::move(shape)),
+      shape_(checked(std::move(shape), size())),
       pool_(pool),
       own_(shards_of(shape_.shards, size(), rank())),
       values_(static_cast<std::size_t>(own_.size())),

@@ -36,7 +36,8 @@ class Reduction {
     std::size_t tail = 0;      // further elements, whose sum every rank gets
   };
 
-  // `ranks` is nullptr for a single rank. Ranks and pool must outlive the Reduction.
+  // `ranks` is nullptr for a single rank. Ranks and pool must outlive the Reduction. Throws
+  // kInvalidArgument for fewer shards than ranks, and for another number of parts than of ranks.
   Reduction(Communicator* ranks, Shape shape, ThreadPool* pool = nullptr);
 
   // This rank's shards.

@@ -422,8 +422,33 @@ std::size_t attention_scratch_floats(std::size_t keys, std::size_t size, std::si
   return Layout(keys, size, value_size).end;
 }
 
+// The number of keys that all of these rows see if those are the first ones, as in a text with
+// padding after it; else a.keys + 1.
+std::size_t first_keys_seen(const Attention& a, Range rows) {
+  const auto mask_of = [&](std::size_t row) {
+    return a.seen + (a.mask_row + row) % a.mask_rows * a.keys;
+  };
+  const std::uint8_t* const one = mask_of(rows.begin);
+  std::size_t seen = 0;
+  while (seen < a.keys && one[seen] != 0) ++seen;
+  for (std::size_t j = seen; j < a.keys; ++j)
+    if (one[j] != 0) return a.keys + 1;
+  for (std::size_t r = rows.begin + 1; r < rows.end; ++r)
+    if (mask_of(r) != one && __builtin_memcmp(mask_of(r), one, a.keys) != 0) return a.keys + 1;
+  return seen;
+}
+
 void attention(const Attention& a, Range rows, float* scratch) {
-  if (rows.begin < rows.end) Run(a, rows, scratch).run();
+  if (rows.begin >= rows.end) return;
+  if (a.seen != nullptr)
+    if (const std::size_t seen = first_keys_seen(a, rows); seen <= a.keys) {
+      // The same sums without the others, which add nothing.
+      Attention first = a;
+      first.keys = seen;
+      first.seen = nullptr;
+      return Run(first, rows, scratch).run();
+    }
+  Run(a, rows, scratch).run();
 }
 
 }  // namespace

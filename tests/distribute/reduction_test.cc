@@ -10,6 +10,7 @@
 
 #include "limpid/core/key.h"
 #include "limpid/distribute/in_process.h"
+#include "tests/refusals.h"
 
 namespace limpid::distribute {
 namespace {
@@ -161,6 +162,20 @@ TEST(Reduction, SumsOfLargeVectorsAreWhole) {
   check_rank(nullptr, 2, kElements, divided(kElements, 1));
   run_in_process(2, [](Communicator& ranks) {
     check_rank(&ranks, 4, kElements, std::vector<ElementRange>(2, {0, kElements}));
+  });
+}
+
+TEST(Reduction, OfFewerShardsThanRanksIsRefused) {
+  const std::vector<ElementRange> parts = divided(500, 3);
+  expect_refused(ErrorCode::kInvalidArgument, [&] { Reduction(nullptr, {0, {{0, 500}}, 500, 0}); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] { Reduction(nullptr, {4, parts, 500, 0}); });
+  run_in_process(3, [&](Communicator& ranks) {
+    try {
+      Reduction(&ranks, {2, parts, 500, 0});
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    }
   });
 }
 

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "limpid/formats/detail/huggingface.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/text_encoder.h"
 #include "tests/fuzz/support.h"
 
 namespace limpid::fuzz {
@@ -41,8 +43,34 @@ void read(std::span<const std::byte> bytes) {
           "a model is read as it was written");
 }
 
-std::vector<Bytes> seeds() {
+// A folder of each family of encoders, with classes.
+std::vector<Bytes> encoder_seeds() {
   std::vector<Bytes> all;
+  for (const detail::HuggingFaceEncoder& family : detail::huggingface_encoders()) {
+    const std::string config = fmt::format(
+        R"({{"model_type":"{}","architectures":["XForSequenceClassification"],"vocab_size":5,)"
+        R"("max_position_embeddings":6,"num_hidden_layers":1,"hidden_size":4,"n_layers":1,"dim":4,)"
+        R"("num_attention_heads":2,"intermediate_size":6,"n_heads":2,"hidden_dim":6,)"
+        R"("layer_norm_eps":1e-5,"id2label":{{"0":"a","1":"b"}}}})",
+        family.type);
+    const Json json = Json::parse(config);
+    const detail::Reporter report("fuzz", "seed");
+    const nn::TextEncoder net = family.read(detail::HuggingFaceKeys(json, report));
+    Params tensors;
+    for (const Input& parameter : net.parameters()) {
+      const detail::HuggingFaceTensor tensor = detail::huggingface_tensor(family, parameter);
+      tensors.set((tensor.prefixed ? std::string(family.prefix) : "") + tensor.name,
+                  Tensor::zeros({Dtype::kF32, parameter.type.shape.replace(0, tensor.rows)}));
+    }
+    const TemporaryFolder folder;
+    save_safetensors(folder.path() / "seed", {std::move(tensors), {}});
+    all.push_back(packed(config, "", file_bytes(folder.path() / "seed")));
+  }
+  return all;
+}
+
+std::vector<Bytes> seeds() {
+  std::vector<Bytes> all = encoder_seeds();
   nn::Gpt gpt2 = nn::gpt2_shaped(), llama = nn::llama_shaped();
   llama.kv_heads = 1;
   for (nn::Gpt net : {gpt2, llama}) {
@@ -69,6 +97,10 @@ std::vector<std::string> words() {
           "\"model_type\"",
           "\"gpt2\"",
           "\"llama\"",
+          "\"bert\"",
+          "\"mpnet\"",
+          "\"id2label\"",
+          "\"relative_attention_num_buckets\"",
           "\"n_layer\"",
           "\"n_embd\"",
           "\"n_inner\"",

@@ -8,7 +8,10 @@
 namespace limpid::kernels {
 namespace {
 
-enum class Mask { kNone, kSeen, kAdded, kHiding };  // kHiding: -inf is added to some
+// kFirst: the first keys are seen, by all rows as many; kHiding: -inf is added to some.
+enum class Mask { kNone, kSeen, kFirst, kAdded, kHiding };
+
+constexpr Mask kAllMasks[] = {Mask::kNone, Mask::kSeen, Mask::kFirst, Mask::kAdded, Mask::kHiding};
 
 // One head of keys.
 struct Case {
@@ -48,7 +51,8 @@ struct Data {
                       : value(seed + 1, i);
     if (c.tiny) std::fill_n(v.data(), v.size(), -1e-45f);
     for (std::size_t j = 0; j < c.rows() * c.keys; ++j) {
-      seen[j] = Key(seed + 2).uniform(j) < 0.5f;
+      seen[j] = c.mask == Mask::kFirst ? j % c.keys < c.keys * (seed % 4) / 3
+                                       : Key(seed + 2).uniform(j) < 0.5f;
       const bool whole_row = j / c.keys % 5 == 3;
       if (c.mask == Mask::kHiding && (whole_row || !seen[j])) added[j] = -kInf;
     }
@@ -73,7 +77,8 @@ void expect_specified(const Kernels& kernels, const Case& c, std::uint64_t seed,
     arithmetic::attend(sizes, d.q.data(), d.k.data(), d.v.data(), mask, reference_scratch.data(),
                        d.want.data());
   };
-  if (c.mask == Mask::kSeen)
+  const bool is_seen = c.mask == Mask::kSeen || c.mask == Mask::kFirst;
+  if (is_seen)
     specify(arithmetic::SeenKeys{d.seen.get()});
   else if (c.mask != Mask::kNone)
     specify(arithmetic::AddedNumbers<float>{d.added.data()});
@@ -91,7 +96,7 @@ void expect_specified(const Kernels& kernels, const Case& c, std::uint64_t seed,
       .k = {d.k.data(), sizes.key_step, sizes.element_step},
       .v = d.v.data(),
       .out = d.out.data(),
-      .seen = c.mask == Mask::kSeen ? reinterpret_cast<const std::uint8_t*>(d.seen.get()) : nullptr,
+      .seen = is_seen ? reinterpret_cast<const std::uint8_t*>(d.seen.get()) : nullptr,
       .added = c.mask == Mask::kAdded || c.mask == Mask::kHiding ? d.added.data() : nullptr,
       .mask_row = 0,
       .mask_rows = c.rows()};
@@ -175,7 +180,7 @@ TEST_P(AttentionTest, OfHeadsOfEverySize) {
 }
 
 TEST_P(AttentionTest, WithMasksAndQueriesThatSeeNothing) {
-  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
+  for (const Mask mask : kAllMasks)
     for (const std::int64_t ahead : {-400, -7, -1, 0, 5, 600})
       for (const std::size_t keys : {0u, 1u, 17u, 64u, 300u, 520u})
         for (const std::size_t value_size : {8u, 16u, 33u})
@@ -199,7 +204,7 @@ TEST_P(AttentionTest, ToManyKeys) {
 
 // No path may add +0 to a sum that is -0.
 TEST_P(AttentionTest, OfValuesThatUnderflowToMinusZero) {
-  for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
+  for (const Mask mask : kAllMasks)
     for (const std::size_t keys : {20u, 300u})
       expect_specified(k(), {.queries = 9, .keys = keys, .ahead = 12, .mask = mask, .tiny = true},
                        keys);
@@ -208,7 +213,7 @@ TEST_P(AttentionTest, OfValuesThatUnderflowToMinusZero) {
 // A hidden key may hold anything.
 TEST_P(AttentionTest, WithInfinitiesAndNanAnywhere) {
   for (std::uint64_t seed = 0; seed < 40; ++seed)
-    for (const Mask mask : {Mask::kNone, Mask::kSeen, Mask::kAdded, Mask::kHiding})
+    for (const Mask mask : kAllMasks)
       for (const bool in_columns : {false, true})
         expect_specified(k(),
                          {.group = 1 + seed % 3,

@@ -28,7 +28,7 @@ struct EmbedArguments {
   int threads = 1;
 };
 
-std::vector<std::string> texts_of(const EmbedArguments& options) {
+std::vector<std::string> texts_to_embed(const EmbedArguments& options) {
   if (options.texts.empty() == options.file.empty())
     throw UsageError("expected one of --text and --file");
   if (options.file.empty()) return options.texts;
@@ -50,7 +50,7 @@ std::vector<double> probabilities(std::span<const float> logits) {
   return all;
 }
 
-std::string label_of(const TextEmbedder& embedder, std::size_t i) {
+std::string label_of_class(const TextEmbedder& embedder, std::size_t i) {
   return embedder.labels().empty() ? fmt::format("{}", i) : embedder.labels()[i];
 }
 
@@ -66,14 +66,15 @@ double cosine(std::span<const float> a, std::span<const float> b) {
 }
 
 // Each text with the probabilities of its classes, or with how near it is to the first one.
-Table table_of(const TextEmbedder& embedder, const std::vector<std::string>& texts,
-               const std::vector<std::vector<std::int32_t>>& tokens, std::span<const float> rows) {
+Table table_of_texts(const TextEmbedder& embedder, const std::vector<std::string>& texts,
+                     const std::vector<std::vector<std::int32_t>>& tokens,
+                     std::span<const float> rows) {
   const auto size = static_cast<std::size_t>(embedder.size());
   const bool classes = embedder.net().classes > 0;
   Table table{{{"tokens", Align::kRight}}, {}};
   if (classes)
     for (std::size_t i = 0; i < size; ++i)
-      table.columns.push_back({label_of(embedder, i), Align::kRight});
+      table.columns.push_back({label_of_class(embedder, i), Align::kRight});
   else
     table.columns.push_back({"cosine to the first", Align::kRight});
   table.columns.push_back({"text"});
@@ -90,8 +91,9 @@ Table table_of(const TextEmbedder& embedder, const std::vector<std::string>& tex
   return table;
 }
 
-Json json_of(const TextEmbedder& embedder, const std::vector<std::string>& texts,
-             const std::vector<std::vector<std::int32_t>>& tokens, std::span<const float> rows) {
+Json json_of_texts(const TextEmbedder& embedder, const std::vector<std::string>& texts,
+                   const std::vector<std::vector<std::int32_t>>& tokens,
+                   std::span<const float> rows) {
   const auto size = static_cast<std::size_t>(embedder.size());
   Json list = Json::array();
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -99,7 +101,7 @@ Json json_of(const TextEmbedder& embedder, const std::vector<std::string>& texts
     Json one{{"text", texts[i]}, {"tokens", tokens[i].size()}};
     if (embedder.net().classes > 0) {
       const std::vector<double> all = probabilities(row);
-      for (std::size_t k = 0; k < size; ++k) one["classes"][label_of(embedder, k)] = all[k];
+      for (std::size_t k = 0; k < size; ++k) one["classes"][label_of_class(embedder, k)] = all[k];
     } else {
       one["embedding"] = std::vector<double>(row.begin(), row.end());
     }
@@ -109,14 +111,14 @@ Json json_of(const TextEmbedder& embedder, const std::vector<std::string>& texts
 }
 
 void embed(const EmbedArguments& options) {
-  const std::vector<std::string> texts = texts_of(options);
+  const std::vector<std::string> texts = texts_to_embed(options);
   ThreadPool pool({.threads = options.threads});
   const TextEmbedder embedder(open_model(options.model), {.pool = &pool});
   std::vector<std::vector<std::int32_t>> tokens;
   for (const std::string& text : texts) tokens.push_back(embedder.tokens(text, options.truncate));
   const Tensor rows = embedder(tokens);
-  if (options.json) return print_json(json_of(embedder, texts, tokens, rows.values<float>()));
-  print(to_text(table_of(embedder, texts, tokens, rows.values<float>())));
+  if (options.json) return print_json(json_of_texts(embedder, texts, tokens, rows.values<float>()));
+  print(to_text(table_of_texts(embedder, texts, tokens, rows.values<float>())));
 }
 
 }  // namespace
