@@ -27,8 +27,8 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
 
-// A Function whose inputs became constants where the surrounding plan has constants, and the numbers
-// of the inputs that are left.
+// A Function whose inputs became constants where the surrounding plan has constants, and the
+// numbers of the inputs that are left.
 struct Bound {
   Function function;
   std::vector<std::size_t> inputs;

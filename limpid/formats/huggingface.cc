@@ -52,6 +52,12 @@ Json json_of_file(const fs::path& path, const Reporter& report) {
 
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
+// Whether it leads to nothing outside of a folder.
+bool is_name_in_folder(std::string_view name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
+}
+
 // "weight_map" of the index: the names of tensors by the names of files.
 std::map<std::string, std::set<std::string>> files_of(const Json& index, const Reporter& report) {
   const Json* const found = index.find("weight_map");
@@ -62,8 +68,7 @@ std::map<std::string, std::set<std::string>> files_of(const Json& index, const R
     if (!file.is_string())
       report.broken("weight_map: {}: expected the name of a file", in_quotes(tensor));
     const auto name = file.as_string();
-    if (name.empty() || name == "." || name == ".." ||
-        name.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
+    if (!is_name_in_folder(name))
       report.broken("weight_map: {}: {} is not the name of a file in this folder",
                     in_quotes(tensor), in_quotes(name));
     files[name].insert(tensor);
@@ -404,8 +409,7 @@ void read_sentence_files(const fs::path& folder, nn::TextEncoder& net) {
           "the module {} in {}, expected a Transformer in this folder, Pooling and "
           "Normalize",
           in_quotes(type), in_quotes(at));
-    if (at.empty() || at.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos ||
-        at == "..")
+    if (!is_name_in_folder(at))
       report.broken("path: {} is not the name of a folder in this folder", in_quotes(at));
     const fs::path pooling = folder / at / detail::kHuggingFaceConfig;
     const Reporter of_pooling = reporter_of(pooling);

@@ -9,6 +9,7 @@
 #include "limpid/compile/packings.h"
 #include "limpid/core/error.h"
 #include "limpid/core/json.h"
+#include "limpid/core/utf8.h"
 #include "limpid/models/prompt.h"
 #include "limpid/transforms/quantize.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 // Of all texts that one run computes, so that its workspace stays in the cache.
 constexpr std::int64_t kTokensOfRun = 2048;
+// A text is encoded up to four times as many bytes as its tokens can have, as spaces are in none:
+// the work for a text of any length has a bound.
+constexpr std::size_t kBytesOfToken = 16;
 
 std::vector<std::string> labels_of(const Model& model) {
   const Json config = Json::parse(model.config);
@@ -38,7 +42,8 @@ struct TextEmbedder::State {
   Params params;
   Options options;
   std::optional<Tokenizer> tokenizer;
-  std::string no_tokenizer;  // the reason
+  std::string no_tokenizer;    // the reason
+  std::size_t most_bytes = 0;  // of a text that is encoded
   std::vector<std::string> labels;
   std::shared_ptr<Packings> packings = std::make_shared<Packings>();
   mutable std::mutex mutex;
@@ -73,6 +78,8 @@ TextEmbedder::TextEmbedder(const Model& model, const Options& options) {
   state_->labels = labels_of(model);
   try {
     state_->tokenizer = tokenizer_of(model);
+    state_->most_bytes = static_cast<std::size_t>(net->context) *
+                         std::max(longest_token(*state_->tokenizer), kBytesOfToken) * 4;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kInvalidArgument) throw;
     state_->no_tokenizer = error.what();
@@ -90,6 +97,16 @@ std::int64_t TextEmbedder::size() const {
 
 std::vector<std::int32_t> TextEmbedder::tokens(std::string_view text, bool truncate) const {
   if (!state_->tokenizer) throw Error(ErrorCode::kInvalidArgument, state_->no_tokenizer);
+  if (text.size() > state_->most_bytes) {
+    if (!truncate)
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("the text has {} bytes, expected at most {}, as the model takes {} "
+                              "tokens; it can be truncated",
+                              text.size(), state_->most_bytes, state_->net.context));
+    std::size_t end = state_->most_bytes;
+    while (end > 0 && continues_character(text[end])) --end;
+    text = text.substr(0, end);
+  }
   std::vector<std::int32_t> tokens =
       state_->tokenizer->tokens(text, {.special = true, .whole = true}).ids;
   const auto most = static_cast<std::size_t>(state_->net.context);

@@ -51,8 +51,9 @@ class TextEmbedder {
 
   // The tokens of a text, with those of the template, as in the model's training; with `truncate`,
   // at most as many as the model takes, the template's last ones among them. Throws
-  // kInvalidArgument for a model without a tokenizer and for more tokens than the model takes, and
-  // what Tokenizer::tokens throws.
+  // kInvalidArgument for a model without a tokenizer, for more tokens than the model takes and,
+  // before it is encoded, for a text of far more bytes than these can have, and what
+  // Tokenizer::tokens throws.
   std::vector<std::int32_t> tokens(std::string_view text, bool truncate = false) const;
 
   // f32 [n, size()]. Throws kInvalidArgument, naming the text, for none or more tokens than the

@@ -97,7 +97,8 @@ RotaryAngles rotary_angles(Value positions, const std::vector<float>& frequencie
   const std::int64_t rows = positions.shape()[0];
   const Value steps = constant(positions.builder(), Tensor::from<float>({pairs}, frequencies));
   const Value column = reshape(cast(positions, Dtype::kF32), {rows, 1});
-  // Named, as compilers differ in which operand of a product they make first, and a hash has the order.
+  // Named, as compilers differ in which operand of a product they make first, and a hash has the
+  // order.
   const Value each = broadcast(steps, {rows, pairs});
   const Value angles = broadcast(column, {rows, pairs}) * each;
   return {cos(angles), sin(angles)};

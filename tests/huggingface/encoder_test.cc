@@ -137,6 +137,18 @@ TEST(TextEmbedder, TruncatesWhereItIsAsked) {
   EXPECT_EQ(embed.tokens(text, true), tokens);
 }
 
+// Whatever a text has beyond what its tokens can have is not encoded.
+TEST(TextEmbedder, BoundsTheWorkForALongText) {
+  const TextEmbedder embed(open_model(kFixtures / "bert"));
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "a ";
+  const std::vector<std::int32_t> tokens = embed.tokens(text, true);
+  text.resize(std::size_t{60} << 20, '\xc3');  // half a character, and so no text
+  expect_refused(ErrorCode::kInvalidArgument, [&] { embed.tokens(text); });
+  text.replace(200, 60'000, std::string(60'000, 'b'));
+  EXPECT_EQ(embed.tokens(text, true), tokens);
+}
+
 TEST(TextEmbedder, RefusesTokensThatTheModelDoesNotTake) {
   const TextEmbedder embed(open_model(kFixtures / "bert"));
   for (const std::vector<std::int32_t>& tokens :

@@ -10,6 +10,7 @@ import select
 import signal
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
@@ -495,6 +496,27 @@ class Ending(served.ServeTest):
                 self.assertEqual(stream.read(), b"")
             connection.close()
         self.assertEqual(server.process.wait(timeout=60), 0)
+
+    def test_clients_that_go_on_connecting_do_not_keep_it_from_its_end(self):
+        server = self.serve(self.model, "--drain", "600")
+        refused = threading.Event()
+
+        def connect():
+            while not refused.is_set():
+                try:
+                    server.connect().close()
+                except ConnectionResetError:
+                    continue
+                except ConnectionRefusedError:
+                    return refused.set()
+
+        clients = [threading.Thread(target=connect) for _ in range(4)]
+        for client in clients:
+            client.start()
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(timeout=120), 0)
+        for client in clients:
+            client.join()
 
     def test_a_second_signal_ends_it_at_once(self):
         server = self.serve(self.model, "--max-delay", "10000000", "--max-batch", "2")
