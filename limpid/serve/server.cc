@@ -1,8 +1,6 @@
 #include "limpid/serve/server.h"
 
 #include <fmt/format.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
@@ -102,21 +100,11 @@ struct Server::State {
     waiting_for_signal = true;
   }
 
-  // The connections that wait to be accepted. Linux gives their number as that of packets without
-  // acknowledgement.
-  std::size_t backlog() {
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    if (getsockopt(acceptor.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
-    return info.tcpi_unacked;
-  }
-
-  // Clients that connected before the acceptor closes: what they have sent is answered. Those that
-  // connect while it does this wait in vain: without a bound, they would keep it from its end.
+  // Clients that connected before the acceptor closes: what they have sent is answered.
   void admit_backlog() {
     error_code error;
     acceptor.non_blocking(true, error);
-    for (std::size_t left = backlog(); left > 0 && !error; --left) {
+    while (!error) {
       tcp::socket socket(shared.loop->context());
       acceptor.accept(socket, error);
       if (!error) admit(std::move(socket));
