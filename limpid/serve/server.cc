@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/signal_set.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <new>
@@ -21,6 +22,8 @@ using boost::system::error_code;
 
 // Time to wait before trying again, after the system had no more sockets or memory.
 constexpr std::chrono::milliseconds kPause{50};
+// How long a server that ends lets in the clients that have connected already.
+constexpr std::chrono::milliseconds kLetIn{1000};
 
 }  // namespace
 
@@ -100,11 +103,13 @@ struct Server::State {
     waiting_for_signal = true;
   }
 
-  // Clients that connected before the acceptor closes: what they have sent is answered.
+  // Clients that connected before the acceptor closes: what they have sent is answered. Those that
+  // go on connecting may not keep the server from its end.
   void admit_backlog() {
     error_code error;
     acceptor.non_blocking(true, error);
-    while (!error) {
+    const auto end = std::chrono::steady_clock::now() + kLetIn;
+    while (!error && std::chrono::steady_clock::now() < end) {
       tcp::socket socket(shared.loop->context());
       acceptor.accept(socket, error);
       if (!error) admit(std::move(socket));
