@@ -118,14 +118,14 @@ Network network_of(const std::string& description) {
   return network;
 }
 
-Codes codes_of(const Network& network, std::size_t layer) {
+Codes codes_of(const Network& network, std::size_t layer, float most) {
   const auto in = static_cast<std::size_t>(network.sizes[layer]);
   Codes codes{network.weights[layer], {}};
   for (std::size_t first = 0; first < codes.values.size(); first += in) {
     const std::span<float> row(&codes.values[first], in);
     float largest = 0;
     for (const float w : row) largest = std::max(largest, std::abs(w));
-    codes.scales.push_back(largest / 127);
+    codes.scales.push_back(largest / most);
     for (float& w : row) w = std::nearbyint(w / codes.scales.back());
   }
   return codes;

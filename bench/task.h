@@ -19,12 +19,12 @@ Network network_of(const std::string& description);
 std::vector<int> sizes_of_network(const std::string& description);
 // "1024-2736": the width and the hidden size.
 Gated gated_of(const std::string& description);
-// A weight whose rows are integers up to 127, times a scale per row.
+// A weight whose rows are integers up to a number, times a scale per row.
 struct Codes {
   std::vector<float> values;  // (out, in)
   std::vector<float> scales;  // (out)
 };
-Codes codes_of(const Network& network, std::size_t layer);
+Codes codes_of(const Network& network, std::size_t layer, float most = 127);
 // Rows of numbers in [-1, 1), and labels below 10.
 std::vector<float> rows_of_input(int rows, int columns);
 std::vector<std::int32_t> digits_labels(int rows);

@@ -247,8 +247,8 @@ struct Plan {
   std::vector<Band> bands;      // all steps, in order
   std::vector<Action> actions;  // the same for one thread; empty if a band has several blocks
   std::vector<Constant> constants;
-  // Inputs after those of the Function: one of them, packed as operand B of a product. The
-  // surrounding plan packs each once for all steps of a loop.
+  // Further inputs. Each is an input of the Function, packed as operand B of a product: the
+  // surrounding plan packs it once for all steps of a loop.
   struct PackedInput {
     std::size_t input;
     Layout layout;

@@ -185,15 +185,14 @@ Layout layout_of(const HuggingFaceConfig& config) {
 }
 
 Layout layout_of(const detail::HuggingFaceEncoder& family, const nn::TextEncoder& net) {
-  return {
-      .parameters = net.parameters(),
-      .prefix = family.prefix,
-      .tensor = [&family](const Input& p) { return detail::huggingface_tensor(family, p); },
-      .is_needless = [&family](std::string_view name) { return detail::is_left_out(family, name); },
-      .may_be_bf16 =
-          [](const Input& parameter) {
-            return parameter.type.shape.rank() == 2 && !parameter.name.starts_with("embed_");
-          }};
+  return {.parameters = net.parameters(),
+          .prefix = family.prefix,
+          .tensor = [&family](const Input& p) { return detail::huggingface_tensor(family, p); },
+          .is_needless = detail::is_left_out_of_encoders,
+          .may_be_bf16 =
+              [](const Input& parameter) {
+                return parameter.type.shape.rank() == 2 && !parameter.name.starts_with("embed_");
+              }};
 }
 
 // The shape in the file of what becomes a parameter of this shape.
@@ -281,6 +280,85 @@ Function function_that_fits(const Net& net, const Params& params) {
   }
 }
 
+// The model of a net with the tensors of a folder.
+template <class Net>
+Model model_of(const fs::path& folder, const Net& net, Layout layout, std::int64_t length) {
+  if (length < 0 || length > net.context)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("hugging face {0}: expected a length of 1 to {2}, the context length, got {1}",
+                    in_quotes(folder.string()), length, net.context));
+  const Reporter of_folder = reporter_of(folder);
+  Params params = Weights(std::move(layout), tensors_of(folder), of_folder).params();
+  Function function = length == 0 ? function_that_fits(net, params)
+                                  : with_narrow_params(net.function(length), params);
+  return {std::move(function), std::move(params), net.config()};
+}
+
+// What sentence-transformers adds to a model: how the vectors of tokens become that of the text.
+void read_sentence_files(const fs::path& folder, nn::TextEncoder& net) {
+  if (const fs::path path = folder / "sentence_bert_config.json"; is_file(path)) {
+    const Reporter report = reporter_of(path);
+    const Json json = json_of_file(path, report);
+    const detail::HuggingFaceKeys keys(json, report);
+    keys.must_be("do_lower_case", false);
+    net.context = std::min(net.context, keys.integer("max_seq_length", net.context));
+  }
+  const fs::path path = folder / "modules.json";
+  if (!is_file(path)) return;
+  const Reporter report = reporter_of(path);
+  const Json modules = json_of_file(path, report);
+  if (!modules.is_array()) report.broken("expected a list of modules");
+  for (const Json& module : modules.elements()) {
+    const detail::HuggingFaceKeys keys(module, report);
+    const std::string type = keys.text("type", ""), at = keys.text("path", "");
+    const std::string kind = type.substr(type.rfind('.') + 1);
+    if (kind == "Transformer" && at.empty()) continue;
+    if (kind == "Normalize") {
+      net.normalize = true;
+      continue;
+    }
+    if (kind != "Pooling")
+      report.unsupported(
+          "the module {} in {}, expected a Transformer in this folder, Pooling and "
+          "Normalize",
+          in_quotes(type), in_quotes(at));
+    if (!is_name_in_folder(at))
+      report.broken("path: {} is not the name of a folder in this folder", in_quotes(at));
+    const fs::path pooling = folder / at / detail::kHuggingFaceConfig;
+    const Reporter of_pooling = reporter_of(pooling);
+    const Json json = json_of_file(pooling, of_pooling);
+    detail::read_pooling(detail::HuggingFaceKeys(json, of_pooling), net);
+  }
+}
+
+Model load_encoder(const fs::path& folder, const detail::HuggingFaceEncoder& family,
+                   const detail::HuggingFaceKeys& keys, std::int64_t length) {
+  keys.must_be_absent("quantization_config");
+  nn::TextEncoder net = family.read(keys);
+  try {
+    net.check();
+  } catch (const Error& e) {
+    keys.report().broken("{}", e.what());
+  }
+  const std::int64_t rows = net.context;
+  read_sentence_files(folder, net);
+  // The table of positions has rows for longer texts, which are left out.
+  Layout layout = layout_of(family, net);
+  layout.tensor = [&family, rows](const Input& parameter) {
+    HuggingFaceTensor tensor = detail::huggingface_tensor(family, parameter);
+    if (parameter.name == "embed_positions.weight") tensor.rows += rows - parameter.type.shape[0];
+    return tensor;
+  };
+  Model model = model_of(folder, net, std::move(layout), length);
+  if (const auto labels = detail::huggingface_labels(keys, net.classes); !labels.empty()) {
+    Json config = Json::parse(model.config);
+    config["labels"] = labels;
+    model.config = config.dump();
+  }
+  return model;
+}
+
 // ---------------------------------------------------------------------------------------------
 // From ours to theirs
 // ---------------------------------------------------------------------------------------------
@@ -363,89 +441,6 @@ bool is_huggingface(const fs::path& folder) {
     return false;  // whatever it is, it is none
   }
 }
-
-namespace {
-
-// The model of a net with the tensors of a folder.
-template <class Net>
-Model model_of(const fs::path& folder, const Net& net, Layout layout, std::int64_t length) {
-  if (length < 0 || length > net.context)
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("hugging face {0}: expected a length of 1 to {2}, the context length, got {1}",
-                    in_quotes(folder.string()), length, net.context));
-  const Reporter of_folder = reporter_of(folder);
-  Params params = Weights(std::move(layout), tensors_of(folder), of_folder).params();
-  Function function = length == 0 ? function_that_fits(net, params)
-                                  : with_narrow_params(net.function(length), params);
-  return {std::move(function), std::move(params), net.config()};
-}
-
-// What sentence-transformers adds to a model: how the vectors of tokens become that of the text.
-void read_sentence_files(const fs::path& folder, nn::TextEncoder& net) {
-  if (const fs::path path = folder / "sentence_bert_config.json"; is_file(path)) {
-    const Reporter report = reporter_of(path);
-    const Json json = json_of_file(path, report);
-    const detail::HuggingFaceKeys keys(json, report);
-    keys.must_be("do_lower_case", false);
-    net.context = std::min(net.context, keys.integer("max_seq_length", net.context));
-  }
-  const fs::path path = folder / "modules.json";
-  if (!is_file(path)) return;
-  const Reporter report = reporter_of(path);
-  const Json modules = json_of_file(path, report);
-  if (!modules.is_array()) report.broken("expected a list of modules");
-  for (const Json& module : modules.elements()) {
-    const detail::HuggingFaceKeys keys(module, report);
-    const std::string type = keys.text("type", ""), at = keys.text("path", "");
-    const std::string kind = type.substr(type.rfind('.') + 1);
-    if (kind == "Transformer" && at.empty()) continue;
-    if (kind == "Normalize") {
-      net.normalize = true;
-      continue;
-    }
-    if (kind != "Pooling")
-      report.unsupported(
-          "the module {} in {}, expected a Transformer in this folder, Pooling and "
-          "Normalize",
-          in_quotes(type), in_quotes(at));
-    if (!is_name_in_folder(at))
-      report.broken("path: {} is not the name of a folder in this folder", in_quotes(at));
-    const fs::path pooling = folder / at / detail::kHuggingFaceConfig;
-    const Reporter of_pooling = reporter_of(pooling);
-    const Json json = json_of_file(pooling, of_pooling);
-    detail::read_pooling(detail::HuggingFaceKeys(json, of_pooling), net);
-  }
-}
-
-Model load_encoder(const fs::path& folder, const detail::HuggingFaceEncoder& family,
-                   const detail::HuggingFaceKeys& keys, std::int64_t length) {
-  keys.must_be_absent("quantization_config");
-  nn::TextEncoder net = family.read(keys);
-  try {
-    net.check();
-  } catch (const Error& e) {
-    keys.report().broken("{}", e.what());
-  }
-  const std::int64_t rows = net.context;
-  read_sentence_files(folder, net);
-  // The table of positions has rows for longer texts, which are left out.
-  Layout layout = layout_of(family, net);
-  layout.tensor = [&family, rows](const Input& parameter) {
-    HuggingFaceTensor tensor = detail::huggingface_tensor(family, parameter);
-    if (parameter.name == "embed_positions.weight") tensor.rows += rows - parameter.type.shape[0];
-    return tensor;
-  };
-  Model model = model_of(folder, net, std::move(layout), length);
-  if (const auto labels = detail::huggingface_labels(keys, net.classes); !labels.empty()) {
-    Json config = Json::parse(model.config);
-    config["labels"] = labels;
-    model.config = config.dump();
-  }
-  return model;
-}
-
-}  // namespace
 
 Model load_huggingface(const fs::path& folder, std::int64_t length) {
   const DefaultFloatMode mode;

@@ -185,7 +185,7 @@ HuggingFaceTensor huggingface_tensor(const HuggingFaceEncoder& family, const Inp
           .rows = rows + (from_two ? 2 : 0)};
 }
 
-bool is_left_out(const HuggingFaceEncoder&, std::string_view name) {
+bool is_left_out_of_encoders(std::string_view name) {
   return std::any_of(std::begin(kLeftOut), std::end(kLeftOut),
                      [&](std::string_view begin) { return name.starts_with(begin); });
 }

@@ -46,10 +46,10 @@ struct TextEmbedder::State {
   std::size_t most_bytes = 0;  // of a text that is encoded
   std::vector<std::string> labels;
   std::shared_ptr<Packings> packings = std::make_shared<Packings>();
-  mutable std::mutex mutex;
-  mutable std::map<std::int64_t, Predictor> predictors;  // by length
+  std::mutex mutex;
+  std::map<std::int64_t, Predictor> predictors;  // by length
 
-  const Predictor& predictor(std::int64_t length) const {
+  const Predictor& predictor(std::int64_t length) {
     const std::lock_guard lock(mutex);
     auto found = predictors.find(length);
     if (found == predictors.end())
@@ -101,7 +101,7 @@ std::vector<std::int32_t> TextEmbedder::tokens(std::string_view text, bool trunc
     if (!truncate)
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("the text has {} bytes, expected at most {}, as the model takes {} "
-                              "tokens; it can be truncated",
+                              "tokens; truncate keeps the first ones",
                               text.size(), state_->most_bytes, state_->net.context));
     std::size_t end = state_->most_bytes;
     while (end > 0 && continues_character(text[end])) --end;
@@ -113,8 +113,8 @@ std::vector<std::int32_t> TextEmbedder::tokens(std::string_view text, bool trunc
   if (tokens.size() <= most) return tokens;
   if (!truncate)
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("the text has {} tokens, expected at most {}, as the model takes; it "
-                            "can be truncated",
+                fmt::format("the text has {} tokens, expected at most {}, as the model takes; "
+                            "truncate keeps the first ones",
                             tokens.size(), most));
   const TextPipeline* const pipeline = state_->tokenizer->pipeline();
   const std::size_t after = pipeline ? std::min(pipeline->after().size(), most) : 0;
@@ -134,6 +134,19 @@ void TextEmbedder::check_tokens(std::span<const std::int32_t> tokens) const {
                   fmt::format("expected a token of 0 to {}, got {}", net.vocabulary - 1, token));
 }
 
+std::vector<Tensor> TextEmbedder::padded_inputs(std::span<const std::vector<std::int32_t>> texts,
+                                                std::span<const std::size_t> numbers,
+                                                std::int64_t length) {
+  const auto n = static_cast<std::int64_t>(numbers.size());
+  std::vector<std::int32_t> tokens(numbers.size() * static_cast<std::size_t>(length)), counts;
+  for (std::size_t r = 0; r < numbers.size(); ++r) {
+    const std::vector<std::int32_t>& text = texts[numbers[r]];
+    std::copy(text.begin(), text.end(), tokens.begin() + static_cast<std::ptrdiff_t>(r) * length);
+    counts.push_back(static_cast<std::int32_t>(text.size()));
+  }
+  return {Tensor::from<std::int32_t>({n, length}, tokens), Tensor::from<std::int32_t>({n}, counts)};
+}
+
 Tensor TextEmbedder::operator()(std::span<const std::vector<std::int32_t>> texts) const {
   std::map<std::int64_t, std::vector<std::size_t>> by_length;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -147,20 +160,7 @@ Tensor TextEmbedder::operator()(std::span<const std::vector<std::int32_t>> texts
   const auto width = static_cast<std::size_t>(size());
   std::vector<float> rows(texts.size() * width);
   for (const auto& [length, places] : by_length) {
-    const auto n = static_cast<std::int64_t>(places.size());
-    const Tensor tokens = Tensor::generate<std::int32_t>(
-        {n, length}, [&, &each = places, columns = length](std::span<std::int32_t> out) {
-          std::fill(out.begin(), out.end(), 0);
-          for (std::size_t r = 0; r < each.size(); ++r)
-            std::copy(texts[each[r]].begin(), texts[each[r]].end(),
-                      out.begin() + static_cast<std::ptrdiff_t>(r) * columns);
-        });
-    const Tensor counts =
-        Tensor::generate<std::int32_t>({n}, [&, &each = places](std::span<std::int32_t> out) {
-          for (std::size_t r = 0; r < each.size(); ++r)
-            out[r] = static_cast<std::int32_t>(texts[each[r]].size());
-        });
-    const Tensor made = state_->predictor(length)({tokens, counts})[0];
+    const Tensor made = state_->predictor(length)(padded_inputs(texts, places, length))[0];
     const std::span<const float> values = made.values<float>();
     for (std::size_t r = 0; r < places.size(); ++r)
       std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(r * width), width,

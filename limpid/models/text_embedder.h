@@ -49,23 +49,27 @@ class TextEmbedder {
   // The number of elements of a row: the width, or the number of classes.
   std::int64_t size() const;
 
-  // The tokens of a text, with those of the template, as in the model's training; with `truncate`,
-  // at most as many as the model takes, the template's last ones among them. Throws
-  // kInvalidArgument for a model without a tokenizer, for more tokens than the model takes and,
-  // before it is encoded, for a text of far more bytes than these can have, and what
-  // Tokenizer::tokens throws.
+  // The tokens of a text, with those that the tokenizer's template adds, such as [CLS] and [SEP].
+  // A text that is too long for the model is refused. With `truncate` it loses tokens at its end;
+  // those that the template adds stay. Throws kInvalidArgument for a model without a tokenizer, for
+  // a text of more tokens than the model takes and, before it is encoded, for a text of far more
+  // bytes than that; and what Tokenizer::tokens throws.
   std::vector<std::int32_t> tokens(std::string_view text, bool truncate = false) const;
 
-  // f32 [n, size()]. Throws kInvalidArgument, naming the text, for none or more tokens than the
-  // model takes and for one outside of the vocabulary, and what tokens() throws.
+  // f32 [n, size()]. Throws what check_tokens() and tokens() throw, naming the text.
   Tensor operator()(std::span<const std::vector<std::int32_t>> texts) const;
   Tensor operator()(const std::vector<std::string>& texts, bool truncate = false) const;
 
   // The lengths that texts are padded to.
   std::vector<std::int64_t> lengths() const;
-  // Of texts that are padded to a length: inputs "tokens" i32 [n, length] and "count" i32 [n].
+  // For texts that are padded to this length; it takes padded_inputs().
   const Predictor& predictor(std::int64_t length) const;
-  // Checks the tokens of a text: throws kInvalidArgument, as the call does.
+  // The texts with these numbers, padded to a length: "tokens" i32 [n, length], "count" i32 [n].
+  static std::vector<Tensor> padded_inputs(std::span<const std::vector<std::int32_t>> texts,
+                                           std::span<const std::size_t> numbers,
+                                           std::int64_t length);
+  // Throws kInvalidArgument for a text of none or more tokens than the model takes, and for a token
+  // outside of the vocabulary.
   void check_tokens(std::span<const std::int32_t> tokens) const;
   // Bytes of the packed weights and of all workspaces.
   std::size_t bytes() const;

@@ -67,17 +67,16 @@ struct TextEncoder {
   Params init(Key key) const;
 
   // tokens i32 [length], of which the first `count` (i32 scalar) are the text, to the vectors of
-  // all tokens, f32 [length, width]. The tokens after them have no effect on those of the text.
-  // Throws kShape.
+  // all tokens, f32 [length, width]. Tokens after the text have no effect on the vectors of the
+  // text. Throws kShape.
   Value operator()(const Args& params, Value tokens, Value count) const;
 
   // The model of one text. Inputs: the parameters, then "tokens" i32 [length] (length 0 means the
   // context) and "count" i32 []. Output: "embedding" f32 [width], or "logits" f32 [classes].
   Function function(std::int64_t length = 0) const;
 
-  // The shortest length of those that texts are padded to: few of them, so that few plans serve
-  // texts of all lengths. A text of `count` tokens always gets the same one, whatever other texts
-  // are computed with it.
+  // The length that a text of `count` tokens is padded to, whatever other texts are computed with
+  // it: 8, 12, 16, 24 and so on, up to the context, so that few plans serve texts of all lengths.
   std::int64_t padded(std::int64_t count) const;
 
   // The hyper-parameters as JSON, and from JSON. from_config throws kParse, kInvalidArgument, or

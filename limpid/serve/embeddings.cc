@@ -78,9 +78,9 @@ std::vector<std::vector<std::int32_t>> texts_of_input(const JsonView& input,
   return texts;
 }
 
-// The first elements of a vector, with the length of the whole one: what models that were trained
-// for it (Kusupati et al. 2022) give as a shorter embedding.
-void shorten(std::span<float> vector) {
+// Brings the first elements of a vector to length 1 again, as for models whose first elements were
+// trained as an embedding, too (Kusupati et al. 2022).
+void bring_to_length_1(std::span<float> vector) {
   double squares = 0;
   for (const float x : vector) squares += static_cast<double>(x) * static_cast<double>(x);
   if (squares == 0) return;
@@ -106,15 +106,7 @@ class Embedding {
   const ServedModel& model() const { return *model_; }
 
   std::vector<Tensor> inputs(std::int64_t length, const std::vector<std::size_t>& texts) const {
-    const auto n = static_cast<std::int64_t>(texts.size());
-    std::vector<std::int32_t> tokens(texts.size() * static_cast<std::size_t>(length)), counts;
-    for (std::size_t r = 0; r < texts.size(); ++r) {
-      const std::vector<std::int32_t>& text = request_.texts[texts[r]];
-      std::copy(text.begin(), text.end(), tokens.begin() + static_cast<std::ptrdiff_t>(r) * length);
-      counts.push_back(static_cast<std::int32_t>(text.size()));
-    }
-    return {Tensor::from<std::int32_t>({n, length}, tokens),
-            Tensor::from<std::int32_t>({n}, counts)};
+    return TextEmbedder::padded_inputs(request_.texts, texts, length);
   }
 
   // Called for each job, by any thread.
@@ -163,7 +155,7 @@ class Embedding {
     std::size_t count = 0;
     for (std::size_t i = 0; i < request_.texts.size(); ++i) {
       const std::span<float> vector = std::span(vectors_).subspan(i * width(), size);
-      if (shortened && model_->embedding->embedder->net().normalize) shorten(vector);
+      if (shortened && model_->embedding->embedder->net().normalize) bring_to_length_1(vector);
       tokens.push_back(Tensor::from<std::int32_t>(
           {static_cast<std::int64_t>(request_.texts[i].size())}, request_.texts[i]));
       vectors.push_back(

@@ -55,7 +55,7 @@ std::string shown(const Json& value) {
 
 }  // namespace
 
-bool is_completion_request(const Json& request) {
+bool is_text_request(const Json& request) {
   return request.is_object() && !request.contains("inputs") && request.contains("model");
 }
 

@@ -1,5 +1,5 @@
-// Recomputes a completion of a server locally, to verify it. Depends on completions.h and
-// receipt.h.
+// Recomputes a server's texts or embeddings locally, to verify them. Depends on completions.h,
+// embeddings.h and receipt.h.
 #pragma once
 
 #include <limits>
@@ -20,12 +20,12 @@ struct Replayed {
   Receipt receipt;
 };
 
-// Whether a request body is for a completion or chat completion (else it is for an inference).
-bool is_completion_request(const Json& request);
+// Whether a request body is for OpenAI's API (else it is for an inference).
+bool is_text_request(const Json& request);
 
-// The response of a server with default limits to a body, which must contain the seed. A streamed
-// response is returned as a whole. Throws kFormat for an invalid request, kInvalidArgument if the
-// model is not a language model, or, with the reason, if the generation fails.
+// The response of a server with default limits to a body, which must contain the seed of a text. A
+// streamed response is returned as a whole. Throws kFormat for an invalid request, kInvalidArgument
+// if the model writes no texts, or gives no embeddings, or, with the reason, if it fails.
 Replayed replay(const Model& model, Json request, ThreadPool* pool = nullptr);
 
 // Compares with the body of a response. Throws kInvalidArgument, naming the first difference;

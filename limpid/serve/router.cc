@@ -119,7 +119,7 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
                                        in_quotes(name)));
     return model;
   };
-  // Models of texts; others are those of the Open Inference Protocol.
+  // A model that writes texts or embeds them; nullptr for any other.
   const auto text_model = [&](const std::string& name) {
     std::shared_ptr<const ServedModel> model = parts_.models.find(name);
     return model && (model->language || model->embedding) ? model : nullptr;

@@ -124,6 +124,16 @@ class Embeddings(served.ServeTest):
         self.refused_by_openai(self.server.post(PATH, {"model": "bert", "input": ["a"] * 2049}), 413)
         self.refused_by_openai(self.server.get(PATH), 405)
 
+    def test_a_full_queue(self):
+        """Texts of two lengths are two jobs: if one has no room, none is answered, and nothing is left behind."""
+        server = self.serve(FOLDERS / "bert", "--max-queue", "1", "--max-delay", "200000")
+        for _ in range(3):
+            answer = server.post(PATH, {"model": "bert", "input": ["a", "the cat " * 15]})
+            self.refused_by_openai(answer, 503)
+            self.assertEqual(answer.headers["retry-after"], "1")
+            vectors = server.post(PATH, {"model": "bert", "input": TEXTS[0]}).json()["data"]
+            self.assertEqual(single([vectors[0]["embedding"]]), self.expected[:1])
+
     def test_the_classes_of_a_text_are_tensors(self):
         tokens = [0, 7, 9, 2] + [0] * 36
         body = {"inputs": [{"name": "tokens", "shape": [1, 40], "datatype": "INT32", "data": tokens},

@@ -268,9 +268,9 @@ TEST(CheckText, NamesWhatAnAnswerLacks) {
   EXPECT_EQ(said(R"([{"text":"a"},{"text":"b","index":1,"more":2}])"), "");
   expect_message(said(R"([{"text":"a"},{"text":"b"}])"));
   expect_message(said(R"([{"text":"a"},{"text":"c","index":1}])"));
-  EXPECT_TRUE(is_completion_request(Json::parse(R"({"model":"m"})")));
+  EXPECT_TRUE(is_text_request(Json::parse(R"({"model":"m"})")));
   for (const char* other : {R"({"inputs":[],"model":"m"})", "{}", "[]", "1"})
-    EXPECT_FALSE(is_completion_request(Json::parse(other))) << other;
+    EXPECT_FALSE(is_text_request(Json::parse(other))) << other;
 }
 
 TEST(InferV2, ARefusalSaysWhatWasExpectedAndWhere) {

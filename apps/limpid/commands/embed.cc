@@ -11,6 +11,7 @@
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/output.h"
 #include "apps/limpid/support/threads.h"
+#include "limpid/core/arithmetic.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/text/text.h"
 #include "limpid/inspect/table.h"
@@ -37,13 +38,13 @@ std::vector<std::string> texts_to_embed(const EmbedArguments& options) {
   return {lines.begin(), lines.end()};
 }
 
-// In f64 from the logits.
+// From the logits, by a function of f32 that has the same bits on every machine.
 std::vector<double> probabilities(std::span<const float> logits) {
   const float most = *std::max_element(logits.begin(), logits.end());
   std::vector<double> all;
   double sum = 0;
   for (const float logit : logits) {
-    all.push_back(std::exp(static_cast<double>(logit - most)));
+    all.push_back(static_cast<double>(arithmetic::exp(logit - most)));
     sum += all.back();
   }
   for (double& p : all) p /= sum;

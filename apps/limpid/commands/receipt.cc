@@ -35,11 +35,11 @@ std::string contents(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// The request as JSON if it is one for a completion; tensors may exceed the limits of Json.
+// The request as JSON if it is one for texts or embeddings; tensors may exceed the limits of Json.
 std::optional<Json> text_request(const std::string& body) {
   try {
     std::optional<Json> json = Json::try_parse(body);
-    if (json && serve::is_completion_request(*json)) return json;
+    if (json && serve::is_text_request(*json)) return json;
   } catch (const Error&) {
   }
   return std::nullopt;
@@ -117,7 +117,7 @@ void add_receipt(Command& app) {
   add_model_option(command, options->model);
   command
       .option("--request", options->request,
-              "Body of the request that was sent to .../infer or /v1/...completions")
+              "Body of the request that was sent to .../infer, or to /v1/...")
       .required()
       .type("FILE");
   command.option("--receipt", options->receipt, "The answer's header Limpid-Receipt").type("TEXT");

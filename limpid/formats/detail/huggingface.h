@@ -149,7 +149,7 @@ struct HuggingFaceEncoder {
 std::span<const HuggingFaceEncoder> huggingface_encoders();
 HuggingFaceTensor huggingface_tensor(const HuggingFaceEncoder& family, const Input& parameter);
 // Whether a tensor, named without the prefix, is no part of a TextEncoder.
-bool is_left_out(const HuggingFaceEncoder& family, std::string_view name);
+bool is_left_out_of_encoders(std::string_view name);
 // The names of the classes; empty if config.json has none.
 std::vector<std::string> huggingface_labels(const HuggingFaceKeys& keys, std::int64_t classes);
 // Of the config.json of sentence-transformers' module Pooling.
