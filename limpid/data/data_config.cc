@@ -42,6 +42,14 @@ SplitRecord split_from_json(const JsonView& json) {
           .hash = number_in(json.at("hash"), 16)};
 }
 
+PictureShape picture_from_json(const JsonView& json) {
+  constexpr std::int64_t kMost = 65535;  // of a side: a product of three fits
+  const std::vector<JsonView> sizes = json.elements();
+  if (sizes.size() != 3) json.refuse("channels, height and width");
+  return {sizes[0].as_integer(1, kMost), sizes[1].as_integer(1, kMost),
+          sizes[2].as_integer(1, kMost)};
+}
+
 }  // namespace
 
 DataConfig data_config(const Dataset& data) {
@@ -71,6 +79,8 @@ Json to_json(const DataConfig& config) {
     json["split"]["fold"] = Json::array({config.split->shares.fold, config.split->shares.folds});
   for (const std::uint64_t hash : config.drawn)
     json["drawn"].push_back(fmt::format("{:016x}", hash));
+  if (const auto& picture = config.picture)
+    json["picture"] = Json::array({picture->channels, picture->height, picture->width});
   return json;
 }
 
@@ -88,6 +98,7 @@ DataConfig data_config_from_json(const JsonView& json) {
   if (const auto found = json.find("split")) config.split = split_from_json(*found);
   if (const auto found = json.find("drawn"))
     for (const JsonView& hash : found->elements()) config.drawn.push_back(number_in(hash, 16));
+  if (const auto found = json.find("picture")) config.picture = picture_from_json(*found);
   return config;
 }
 

@@ -20,6 +20,16 @@ namespace limpid {
 struct Dataset;
 struct Model;
 
+// The shape of pictures. An example is a row of channels * height * width numbers, in this order.
+struct PictureShape {
+  std::int64_t channels = 1;
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+
+  std::int64_t elements() const { return channels * height * width; }
+  bool operator==(const PictureShape&) const = default;
+};
+
 // The task, and the names and columns of features and outputs. Dataset derives from it.
 struct DataConfig {
   Task task = Task::kClassification;
@@ -31,6 +41,7 @@ struct DataConfig {
   std::optional<SplitRecord> split = {};        // of a model: the split of its training data
   // Of a model of a table: hashes of some examples of its training set (see drawn_examples).
   std::vector<std::uint64_t> drawn = {};
+  std::optional<PictureShape> picture = {};  // of pictures: the shape of each
 
   bool operator==(const DataConfig&) const = default;
 };

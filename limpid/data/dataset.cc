@@ -84,6 +84,7 @@ Dataset load_part(const fs::path& folder, std::string_view part) {
   data.inputs = scale_pixels(images);
   data.targets = widen_labels(labels);
   data.name = named.filename().string();
+  data.picture = PictureShape{1, images.shape()[1], images.shape()[2]};
   return data;
 }
 
@@ -203,11 +204,13 @@ Split load_idx_folder(const fs::path& folder) {
   Split split;
   split.train = load_part(folder, "train");
   split.test = load_part(folder, "t10k");
-  const std::int64_t features = split.train.inputs.shape()[1];
-  if (split.test.inputs.shape()[1] != features)
+  const auto size_of = [](const Dataset& part) {
+    return fmt::format("{} x {}", part.picture->height, part.picture->width);
+  };
+  if (split.test.picture != split.train.picture)
     fail(find_file(folder, "t10k", "images-idx3"),
-         fmt::format("the images have {} pixels, those of the training set {}",
-                     split.test.inputs.shape()[1], features));
+         fmt::format("the images have {} pixels, those of the training set {}", size_of(split.test),
+                     size_of(split.train)));
   const std::span<const std::int32_t> labels = split.train.targets.values<std::int32_t>();
   const std::int64_t classes =
       std::max<std::int64_t>(2, *std::max_element(labels.begin(), labels.end()) + 1);

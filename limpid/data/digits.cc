@@ -280,6 +280,7 @@ Dataset digits(Key key, std::int64_t count, const std::function<void()>& between
   data.targets = Tensor::from(Shape{count}, labels);
   data.classes = static_cast<std::int64_t>(kSkeletons.size());
   data.name = "digits";
+  data.picture = PictureShape{1, kDigitSide, kDigitSide};
   return data;
 }
 

@@ -3,11 +3,23 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "limpid/core/error.h"
 
 namespace limpid {
+
+std::optional<PictureShape> shown_shape(const Dataset& data) {
+  constexpr std::int64_t kSmallest = 8;
+  if (data.picture) return data.picture;
+  const std::int64_t count = data.input_type().shape.elements();
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
+  if (data.task == Task::kNextToken || !data.feature_names.empty() || side < kSmallest ||
+      side * side != count)
+    return {};
+  return PictureShape{1, side, side};
+}
 
 std::string half_blocks(std::span<const float> pixels, std::int64_t width) {
   if (width <= 0 || pixels.size() % static_cast<std::size_t>(width) != 0)

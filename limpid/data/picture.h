@@ -1,11 +1,18 @@
-// Images as text, for terminals.
+// How pictures are shown: their shape, and as text for terminals. Depends on dataset.h.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "limpid/data/dataset.h"
+
 namespace limpid {
+
+// The shape in which examples are shown: that of pictures, or a square for numbers without names
+// that make one of at least 8 x 8; nullopt for other examples.
+std::optional<PictureShape> shown_shape(const Dataset& data);
 
 // Pixels in [0, 1], row-major, as lines of `width` characters. Each character shows two pixels, one
 // above the other: space, upper half block, lower half block or full block (UTF-8). A pixel is set

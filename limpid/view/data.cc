@@ -3,22 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "limpid/core/error.h"
+#include "limpid/data/picture.h"
 
 namespace limpid::view {
 namespace {
 
-// A square image, as the tool draws it.
+// The shape of pictures of one channel, as the page draws them.
 Json picture_json(const Dataset& data) {
-  constexpr std::int64_t kSmallest = 8;
-  const std::int64_t count = data.input_type().shape.elements();
-  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(count))));
-  if (data.task == Task::kNextToken || !data.feature_names.empty() || side < kSmallest ||
-      side * side != count)
-    return {};
-  return Json{{"height", side}, {"width", side}};
+  const std::optional<PictureShape> shape = shown_shape(data);
+  if (!shape || shape->channels != 1) return {};
+  return Json{{"height", shape->height}, {"width", shape->width}};
 }
 
 Json names_or_null(const std::vector<std::string>& names) {

@@ -56,6 +56,9 @@ TEST_F(IdxFolder, GivesBothParts) {
   EXPECT_EQ(split.test.classes, 3);
   EXPECT_EQ(split.train.name, folder_.path().filename().string());
   EXPECT_EQ(load_idx_folder(folder_.path() / "").train.name, split.train.name);
+  EXPECT_EQ(split.train.picture, (PictureShape{1, 1, 3}));
+  EXPECT_EQ(data_config_from_json(JsonView(to_json(data_config(split.train)))),
+            data_config(split.train));
 }
 
 // Pixels stay bytes until a row is read.

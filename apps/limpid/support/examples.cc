@@ -296,12 +296,16 @@ void print_notes(const Dataset& data) {
 
 std::string picture_of(const Dataset& data, std::int64_t row) {
   if (data.task == Task::kNextToken) return text_of(data, row) + "\n";
-  constexpr std::int64_t kSmallest = 8;
-  const std::int64_t features = data.input_type().shape.elements();
-  const auto side =
-      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(features))));
-  if (side * side != features || side < kSmallest) return "";
-  return half_blocks(data.inputs.rows(row, 1).values<float>(), side);
+  const std::optional<PictureShape> shape = shown_shape(data);
+  if (!shape) return "";
+  // Colours are too many for a terminal: their mean is drawn.
+  const Tensor example = data.inputs.rows(row, 1);
+  const std::span<const float> numbers = example.values<float>();
+  const std::size_t pixels = numbers.size() / static_cast<std::size_t>(shape->channels);
+  std::vector<float> grey(pixels, 0.0f);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    grey[i % pixels] += numbers[i] / static_cast<float>(shape->channels);
+  return half_blocks(grey, shape->width);
 }
 
 }  // namespace limpid::tool

@@ -81,7 +81,7 @@ std::string notes_text(const Dataset& data);
 // Prints them on standard error.
 void print_notes(const Dataset& data);
 
-// An example as text: a square image in half blocks, or the characters of a text; else "".
+// An example as text: a picture in half blocks, or the characters of a text; else "".
 std::string picture_of(const Dataset& data, std::int64_t row);
 
 }  // namespace limpid::tool
