@@ -56,6 +56,7 @@
 #include "limpid/nn/activation.h"
 #include "limpid/nn/attention.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/cnn.h"
 #include "limpid/nn/conv.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"

@@ -23,21 +23,28 @@ struct Source {
 // Lanes [begin, begin + n) of a repeated operand.
 void fill_repeated(const Source& source, const LaneInput& input, std::size_t begin, std::size_t n,
                    std::uint32_t* out) {
-  std::size_t i = begin;
-  while (i < begin + n) {
-    const std::size_t element = i / input.inner % input.period;
-    if (input.inner == 1) {
-      const std::size_t run = std::min(input.period - element, begin + n - i);
+  // Divided once: a run may have as few elements as a division takes cycles.
+  std::size_t element = begin / input.inner % input.period;
+  std::size_t done = 0;
+  if (input.inner == 1) {
+    while (done < n) {
+      const std::size_t run = std::min(input.period - element, n - done);
       if (source.is_bool)
-        for (std::size_t k = 0; k < run; ++k) out[i - begin + k] = source.lane(element + k);
+        for (std::size_t k = 0; k < run; ++k) out[done + k] = source.lane(element + k);
       else
-        std::memcpy(out + (i - begin), source.data + element * 4, run * 4);
-      i += run;
-    } else {
-      const std::size_t run = std::min(input.inner - i % input.inner, begin + n - i);
-      std::fill_n(out + (i - begin), run, source.lane(element));
-      i += run;
+        std::memcpy(out + done, source.data + element * 4, run * 4);
+      done += run;
+      element = 0;
     }
+    return;
+  }
+  std::size_t left = input.inner - begin % input.inner;
+  while (done < n) {
+    const std::size_t run = std::min(left, n - done);
+    std::fill_n(out + done, run, source.lane(element));
+    done += run;
+    left = input.inner;
+    if (++element == input.period) element = 0;
   }
 }
 

@@ -148,6 +148,13 @@ Type Dataset::target_type() const {
                  : Type{targets.dtype(), targets.shape().erase(0)};
 }
 
+bool Dataset::fits(const Type& example) const {
+  const Type given = input_type();
+  if (given == example) return true;
+  return picture && given.dtype == example.dtype &&
+         example.shape == Shape{picture->channels, picture->height, picture->width};
+}
+
 Tensor Dataset::inputs_of(std::int64_t first, std::int64_t count) const {
   if (!windows) return inputs.rows(first, count);
   check_rows(*this, first, count);

@@ -60,6 +60,8 @@ struct Dataset : DataConfig {
   // The types of one example.
   Type input_type() const;
   Type target_type() const;
+  // Whether a model of such examples takes them: they are of this type, or pictures of this shape.
+  bool fits(const Type& example) const;
   // Examples [first, first + count): [count, ...]. Arrays are not copied. These throw kShape
   // outside of [0, size()).
   Tensor inputs_of(std::int64_t first, std::int64_t count) const;

@@ -28,7 +28,9 @@ namespace {
 // The statistics of a column. One pass over the rows sums all columns, each in the order of the
 // rows.
 struct Column {
-  double low = 0, high = 0, sum = 0, mean = 0, squares = 0;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  double sum = 0, mean = 0, squares = 0;
 };
 
 [[noreturn]] void refuse_number(std::string_view what, std::int64_t row, double number,
@@ -39,40 +41,42 @@ struct Column {
              row, number, column, what));
 }
 
-// Calls use(row, column, x) for every number x of a table, as f64.
+// Calls use(row, column, x) for every number x of a table, as f64. `width` numbers of a row after
+// each other are of one column.
 template <class Use>
-void for_each_entry(const Tensor& table, const Use& use) {
+void for_each_entry(const Tensor& table, std::size_t width, const Use& use) {
   RowReader<float> rows(table);
   for (std::int64_t row = 0; row < rows.size(); ++row) {
     const std::span<const float> numbers = rows[row];
-    for (std::size_t c = 0; c < numbers.size(); ++c) use(row, c, static_cast<double>(numbers[c]));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      use(row, i / width, static_cast<double>(numbers[i]));
   }
 }
 
 Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling,
-                   std::string_view what) {
-  const std::int64_t width = table.shape()[1];
-  const auto n = static_cast<double>(table.shape()[0]);
+                   std::string_view what, std::size_t width = 1) {
+  const auto count = static_cast<std::size_t>(table.shape()[1]) / width;
+  const auto n = static_cast<double>(table.shape()[0]) * static_cast<double>(width);
   const auto name_of = [&](std::size_t c) {
     return names.empty() ? std::to_string(c) : in_quotes(names[c]);
   };
-  std::vector<Column> columns(static_cast<std::size_t>(width));
+  std::vector<Column> columns(count);
   std::optional<std::pair<std::size_t, std::int64_t>> bad;  // column, row: the first in this order
   double bad_number = 0;
-  for_each_entry(table, [&](std::int64_t row, std::size_t c, double x) {
+  for_each_entry(table, width, [&](std::int64_t row, std::size_t c, double x) {
     Column& column = columns[c];
     if (!std::isfinite(x) && (!bad || c < bad->first)) {
       bad = {c, row};
       bad_number = x;
     }
-    column.low = row == 0 ? x : std::min(column.low, x);
-    column.high = row == 0 ? x : std::max(column.high, x);
+    column.low = std::min(column.low, x);
+    column.high = std::max(column.high, x);
     column.sum += x;
   });
   if (bad) refuse_number(what, bad->second, bad_number, name_of(bad->first));
   for (Column& column : columns) column.mean = column.sum / n;
   if (scaling == Scaling::kZScore)
-    for_each_entry(table, [&](std::int64_t, std::size_t c, double x) {
+    for_each_entry(table, width, [&](std::int64_t, std::size_t c, double x) {
       columns[c].squares += (x - columns[c].mean) * (x - columns[c].mean);
     });
   std::vector<float> centers, scales;
@@ -100,7 +104,8 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
     centers.push_back(static_cast<float>(center));
     scales.push_back(static_cast<float>(scale));
   }
-  return {Tensor::from(Shape{width}, centers), Tensor::from(Shape{width}, scales)};
+  const Shape shape{static_cast<std::int64_t>(count)};
+  return {Tensor::from(shape, centers), Tensor::from(shape, scales)};
 }
 
 // ---- applying
@@ -145,6 +150,36 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   Standardization result{fit_columns(train.inputs, train.feature_names, scaling, "inputs"), {}};
   if (train.task == Task::kRegression)
     result.targets = fit_columns(train.targets, train.target_names, scaling, "targets");
+  return result;
+}
+
+Standardization fit_channels(const Dataset& train) {
+  const DefaultFloatMode mode;
+  constexpr std::int64_t kMostPictures = 16384;
+  if (!train.picture)
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("{} has no pictures, expected channels", in_quotes(train.name)));
+  if (train.size() == 0)
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("{} has no rows to fit to", in_quotes(train.name)));
+  const std::int64_t taken = std::min(train.size(), kMostPictures);
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(taken));
+  for (std::int64_t i = 0; i < taken; ++i)
+    rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * train.size() / taken);
+  const std::int64_t pixels = train.picture->height * train.picture->width;
+  Standardization result{fit_columns(gather_rows(train, rows).inputs, {}, Scaling::kZScore,
+                                     "inputs", static_cast<std::size_t>(pixels)),
+                         {}};
+  const auto spread = [&](const Tensor& by_channel) {
+    const auto values = by_channel.values<float>();
+    return Tensor::generate<float>(Shape{train.picture->elements()}, [&](std::span<float> out) {
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = values[i / static_cast<std::size_t>(pixels)];
+    });
+  };
+  result.inputs = Affine{spread(result.inputs->center), spread(result.inputs->scale)};
+  if (train.task == Task::kRegression)
+    result.targets = fit_columns(train.targets, train.target_names, Scaling::kZScore, "targets");
   return result;
 }
 

@@ -40,6 +40,11 @@ struct Standardization {
 // 0, and column), or has a column whose range overflows f32.
 Standardization fit_standardization(const Dataset& train, Scaling scaling);
 
+// Fits to pictures by channel: all pixels of a channel get its mean and population standard
+// deviation, over at most 16,384 pictures spread evenly over the set. Targets as above. Throws as
+// fit_standardization, and kInvalidArgument unless the data has pictures.
+Standardization fit_channels(const Dataset& train);
+
 // Standardises the data. Throws kShape if the number of columns is not that of the fit.
 Split standardize(Split data, const Standardization& standardization);
 

@@ -22,6 +22,19 @@ double cos_pi(double t) {
   return sum;
 }
 
+// From `first` at t = 0 to `last` at t = 1.
+double half_cosine(double first, double last, double t) {
+  return last + (first - last) * (1 + cos_pi(std::min(t, 1.0))) / 2;
+}
+
+double one_cycle(double rate, double done, double length) {
+  constexpr double kRising = 0.3, kFirst = 25, kLast = 1e4;
+  const double first = rate / kFirst, last = first / kLast;
+  const double peak = kRising * length - 1;
+  if (done <= peak) return half_cosine(first, rate, done / peak);
+  return half_cosine(rate, last, (done - peak) / std::max(1.0, length - 1 - peak));
+}
+
 // x^n for n >= 0, by squaring.
 double power(double x, std::int64_t n) {
   double result = 1;
@@ -56,6 +69,9 @@ double Schedule::at(std::int64_t step) const {
     case Kind::kCosine:
       if (length <= 0) return rate;
       return rate * (1 + cos_pi(static_cast<double>(std::min(done, length)) / whole)) / 2;
+    case Kind::kOneCycle:
+      if (length <= 0) return rate;
+      return one_cycle(rate, static_cast<double>(done), whole);
   }
   return rate;
 }

@@ -20,6 +20,9 @@ struct Schedule {
     kStep,    // multiplied by `factor` after every `every` steps, as PyTorch's StepLR
     kCosine,  // decays as half a cosine to 0 at `steps`, as PyTorch's CosineAnnealingLR (Loshchilov
               // and Hutter 2017)
+    kOneCycle,  // rises as half a cosine from rate / 25 over the first 30 % of the steps, then
+                // decays as another to rate / 250,000, as PyTorch's OneCycleLR (Smith and Topin
+                // 2017)
   };
   Kind kind = Kind::kConstant;
   double rate = 0.1;
@@ -34,8 +37,8 @@ struct Schedule {
 };
 
 // Its names (core/enum_names.h).
-constexpr EnumNames<4> enum_names(Schedule::Kind) {
-  return {"schedule", {"constant", "linear", "step", "cosine"}};
+constexpr EnumNames<5> enum_names(Schedule::Kind) {
+  return {"schedule", {"constant", "linear", "step", "cosine", "onecycle"}};
 }
 using limpid::name;
 

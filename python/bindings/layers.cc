@@ -9,6 +9,7 @@
 #include "function.h"
 #include "limpid/nn/attention.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/cnn.h"
 #include "limpid/nn/conv.h"
 #include "limpid/nn/dropout.h"
 #include "limpid/nn/embedding.h"
@@ -504,12 +505,14 @@ const std::vector<LayerRow>& layer_rows() {
   return rows;
 }
 
-Layer mlp_layer(const nn::Mlp& net) {
+// A network with running statistics.
+template <class Net>
+Layer network_with_state(const Net& net) {
   Layer made = model(net);
   made.init_state = [net] { return net.init_state(); };
   made.training = [net](const Args& p, const Args& s, Value x, std::optional<Value> key) {
-    if (!key) throw py::type_error("training: an Mlp takes a key");
-    nn::Mlp::Training t = net.training(p, s, x, *key);
+    if (!key) throw py::type_error("training: expected a key");
+    auto t = net.training(p, s, x, *key);
     return std::pair{t.logits, t.state};
   };
   return made;
@@ -637,7 +640,9 @@ void add_layers(py::module_& m) {
     throw Error(ErrorCode::kNotFound, "there is no layer '" + name + "'");
   });
   m.def("mlp_layer",
-        [](const std::string& config) { return mlp_layer(nn::Mlp::from_config(config)); });
+        [](const std::string& config) { return network_with_state(nn::Mlp::from_config(config)); });
+  m.def("cnn_layer",
+        [](const std::string& config) { return network_with_state(nn::Cnn::from_config(config)); });
   m.def("char_lm_layer",
         [](const std::string& config) { return model(nn::CharLm::from_config(config)); });
   m.def("gpt_layer", [](const std::string& config) { return model(nn::Gpt::from_config(config)); });

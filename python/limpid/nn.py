@@ -916,6 +916,67 @@ class Mlp(_Network):
         return y, next_state
 
 
+@dataclass(frozen=True)
+class Cnn(_Network):
+    """A convolutional network for pictures, as `limpid train --model cnn` trains it.
+
+    x f32 (N, channels, height, width) to logits (N, outputs).
+
+    Parameters
+    ----------
+    picture : sequence of int
+        Channels, height and width.
+    outputs : int
+        Classes, or numbers to predict.
+    preset : {'lenet', 'small', 'resnet9', 'resnet18', 'mobilenet'}
+    filters : int
+        Channels of the first convolution; the others have multiples of it. 0: 6, 32, 64, 64 or 32, by the preset.
+    norm : {'batch', 'none'}
+        After each convolution.
+    dropout : float
+        Dropout rate before the last linear layer; active with a key.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> net = lp.nn.Cnn((1, 28, 28), 10, filters=4)
+    >>> net({**net.init(seed=0), **net.init_state()}, lp.ones((5, 1, 28, 28))).shape
+    (5, 10)
+    """
+
+    picture: Sequence[int]
+    outputs: int
+    preset: str = "small"
+    filters: int = 0
+    norm: str = "batch"
+    activation: Activation = "relu"
+    dropout: float = 0.0
+    init_name: str = "he"
+
+    def __post_init__(self) -> None:
+        self._keep_sizes("picture")
+        super().__post_init__()
+
+    def _make(self) -> _core.Layer:
+        return _core.cnn_layer(self._text())
+
+    def _numbers(self) -> Dict[str, Any]:
+        names = {"preset": self.preset, "norm": self.norm, "activation": self.activation, "init": self.init_name}
+        sizes = {"picture": list(self.picture), "outputs": self.outputs, "filters": self.filters}
+        return {"model": "cnn", **sizes, **names, "dropout": self.dropout}
+
+    def init_state(self) -> Params:
+        """The running statistics of batch norm; nothing without."""
+        return self._layer.init_state()
+
+    def training(
+        self, params: Mapping[str, Any], state: Mapping[str, Any], x: Any, key: Any
+    ) -> Tuple[Any, Params]:
+        """Training: dropout is active, batch norm uses the batch's statistics. Returns the logits and the next state."""
+        y, next_state = _run(self._layer.training, params, state, x, key)
+        return y, next_state
+
+
 def mlp(sizes: Sequence[int], activation: Activation = "relu", dropout: float = 0.0) -> Mlp:
     """An `Mlp` of these sizes."""
     return Mlp(sizes, activation, dropout)

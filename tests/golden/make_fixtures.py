@@ -698,10 +698,12 @@ def schedules():
                 optimiser,
                 lambda t: (1 + math.cos(math.pi * min(t, length) / length)) / 2,
             )
+        if kind == "onecycle":
+            return lr_scheduler.OneCycleLR(optimiser, max_lr=0.4, total_steps=length, cycle_momentum=False)
         return lr_scheduler.LambdaLR(optimiser, lambda t: 1.0)
 
     tensors = {}
-    for kind in ("constant", "linear", "step", "cosine"):
+    for kind in ("constant", "linear", "step", "cosine", "onecycle"):
         for prefix, warmup in (("", 0), ("warm_", warm)):
             optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.4)
             rates = []
@@ -716,7 +718,8 @@ def schedules():
             while len(rates) < steps:
                 rates.append(optimiser.param_groups[0]["lr"])
                 optimiser.step()
-                schedule.step()
+                if kind != "onecycle" or len(rates) < run:  # it refuses steps after its last
+                    schedule.step()
             tensors[prefix + kind] = torch.tensor(rates, dtype=torch.float64)
     # The recursion where it is defined.
     optimiser = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.4)

@@ -80,6 +80,11 @@ TEST(Schedule, CosineFallsToZeroAndStays) {
   for (std::int64_t i = 0; i < 100; ++i) EXPECT_GT(s.at(i), s.at(i + 1));
 }
 
+TEST(Schedule, OneCycleHasARateInARunOfOneStep) {
+  EXPECT_GT((Schedule{Schedule::Kind::kOneCycle, 0.5, 1, 0}.at(0)), 0);
+  EXPECT_GT((Schedule{Schedule::Kind::kOneCycle, 0.5, 4, 0}.at(3)), 0);
+}
+
 // A run that was all warm-up and goes on has its rate: nothing is left to fall over.
 TEST(Schedule, HasItsRateBehindAWarmUpOfAllSteps) {
   for (const Schedule::Kind kind : {Schedule::Kind::kLinear, Schedule::Kind::kCosine}) {

@@ -32,6 +32,13 @@ Split data_of(Task task, std::int64_t rows) {
   return {train, {}, {}};
 }
 
+Split pictures_of(std::int64_t rows) {
+  Split data = data_of(Task::kClassification, rows);
+  data.train.inputs = Tensor::zeros({Dtype::kF32, {rows, 3 * 16 * 20}});
+  data.train.picture = PictureShape{3, 16, 20};
+  return data;
+}
+
 Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
   const WindowOptions options = window_options_of(config);
   Dataset train =
@@ -143,6 +150,37 @@ TEST(Config, RecipesAreThePublishedOnes) {
                            R"({"model": {"name": "gpt", "preset": "llama"}})",
                            R"({"model": {"name": "gpt"}, "optimizer": {"name": "adam"}})"})
     expect_recipe(text, [](const TrainConfig& c) { return text_of(c); });
+  for (const char* text :
+       {R"({"model": {"name": "cnn"}})", R"({"model": {"name": "cnn", "preset": "lenet"}})",
+        R"({"model": {"name": "cnn", "preset": "resnet18"}})",
+        R"({"model": {"name": "cnn"}, "recipe": "good"})",
+        R"({"model": {"name": "cnn"}, "recipe": "best"})", R"({"recipe": "quick"})",
+        R"({"recipe": "good"})", R"({"recipe": "best"})"})
+    expect_recipe(text, [](const TrainConfig&) { return pictures_of(20'000); });
+}
+
+TEST(Config, ACnnIsOneOfItsPresetsOnPictures) {
+  const auto refused = [](const char* text, const Split& data) {
+    expect_refused(ErrorCode::kInvalidArgument,
+                   [&] { complete(parse_train_config(text, "test"), data); });
+  };
+  const Split pictures = pictures_of(40);
+  refused(R"({"model": {"name": "cnn"}})", data_of(Task::kClassification, 40));
+  refused(R"({"model": {"name": "cnn", "preset": "llama"}})", pictures);
+  refused(R"({"model": {"name": "cnn", "norm": "layer"}})", pictures);
+  refused(R"({"model": {"name": "cnn", "width": 70000}})", pictures);
+  refused(R"({"model": {"name": "cnn"}, "batch": 39})", pictures);  // a batch of one
+  refused(R"({"model": {"name": "gpt", "preset": "lenet"}})",
+          text_of(parse_train_config(R"({"model": {"name": "gpt"}})", "test")));
+  refused(R"({"model": {"name": "gpt"}, "recipe": "good"})",
+          text_of(parse_train_config(R"({"model": {"name": "gpt"}})", "test")));
+  TrainConfig config;
+  config.model = "cnn";
+  config.preset = "lenet";
+  const TrainConfig complete_one = complete(config, pictures);
+  EXPECT_EQ(complete_one.norm, "none");
+  EXPECT_EQ(cnn_of(complete_one, pictures.train).function().inputs().back().type,
+            (Type{Dtype::kF32, {3, 16, 20}}));
 }
 
 TEST(Config, TheLogHasAHundredStepsOfAnEpochOrOfAShorterRun) {

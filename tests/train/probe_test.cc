@@ -7,8 +7,10 @@
 
 #include "limpid/data/digits.h"
 #include "limpid/function/interpret.h"
+#include "limpid/nn/cnn.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/ops/ops.h"
+#include "limpid/train/loop/step.h"
 #include "limpid/transforms/grad.h"
 
 namespace limpid::train {
@@ -83,6 +85,42 @@ struct Case {
     return probe(pointers);
   }
 };
+
+// Of pictures the units are channels: one whose bias is far below 0 is dead, though each of its
+// positions would be counted otherwise.
+TEST(Probe, ChannelsAreTheUnitsOfPictures) {
+  constexpr std::int64_t kBatch = 8;
+  const nn::Cnn net{.picture = {1, 28, 28},
+                    .outputs = 10,
+                    .preset = nn::CnnPreset::kLenet,
+                    .filters = 4,
+                    .norm = nn::CnnNorm::kNone};
+  Params params = net.init(Key(5));
+  params.set("blocks.0.0.conv.bias", Tensor::from<float>({4}, {-1e3f, 0.5f, 0.5f, 0.5f}));
+  Problem problem = cnn_problem(net);
+  const Function loss = loss_function(problem, kBatch);
+  const Dataset data = digits(Key(1), kBatch);
+  std::vector<Tensor> inputs = params.values();
+  inputs.push_back(data.inputs.reshape({kBatch, 1, 28, 28}));
+  inputs.push_back(data.targets);
+  inputs.push_back(Tensor::scalar<std::int64_t>(7));
+  for (const Tensor& value : params.values()) inputs.push_back(value);
+  Probe probe(loss, params.size());
+  std::vector<const void*> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(t.bytes().data());
+  const std::vector<LayerStatistics> layers = probe(pointers);
+  const auto named = [&](std::string_view name) -> const LayerStatistics& {
+    return *std::find_if(layers.begin(), layers.end(),
+                         [&](const LayerStatistics& layer) { return layer.name == name; });
+  };
+  EXPECT_EQ(named("blocks.0.0.conv").activations.size(), 2u);  // its input, too
+  const std::vector<ActivationStatistics>& first = named("blocks.0.0").activations;
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].op, "relu");
+  EXPECT_EQ(first[0].dead_share, 0.25);
+  EXPECT_GE(first[0].zero_share, 0.25);
+  EXPECT_EQ(named("head.2").activations.size(), 1u);
+}
 
 TEST(Probe, ParametersGradientsAndUpdates) {
   const Case c({784, 12, 10}, relu, 0.25, 1);

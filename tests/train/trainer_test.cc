@@ -80,6 +80,7 @@ void expect_same_params(const TrainState& a, const TrainState& b) {
   EXPECT_EQ(a.best_epoch, b.best_epoch);
   EXPECT_EQ(a.best_score, b.best_score);
   expect_same_params(a.best, b.best);
+  expect_same_params(a.average, b.average);
 }
 
 void finish_training(Trainer& trainer) {
@@ -308,6 +309,56 @@ TEST(Trainer, BatchNormCarriesItsStatistics) {
   }());
 }
 
+// Parameters and running statistics: a + (1 - d) (p - a), the first decays below ema.
+TEST(Trainer, ItsModelIsTheAverageOfItsSteps) {
+  const Split data = split(Task::kClassification);
+  nn::Mlp net = network(0);
+  net.norm = nn::MlpNorm::kBatch;
+  const Problem problem = mlp_problem(net);
+  TrainOptions options{.epochs = 4, .batch = 15};
+  Trainer plain(problem, data, options);
+  options.ema = 0.4;
+  Trainer averaged(problem, data, options);
+  std::vector<double> expected;
+  const auto numbers = [](const Params& params) {
+    std::vector<double> all;
+    for (const auto& [name, value] : params)
+      for (const float v : value.values<float>()) all.push_back(static_cast<double>(v));
+    return all;
+  };
+  expected = numbers(plain.model());
+  EXPECT_EQ(numbers(averaged.model()), expected);
+  EpochEvent last_plain, last_averaged;
+  for (double n = 1; plain.ending() == Ending::kNone; ++n) {
+    if (const auto epoch = plain.step().epoch) last_plain = *epoch;
+    if (const auto epoch = averaged.step().epoch) last_averaged = *epoch;
+    expect_same_params(averaged.state().params, plain.state().params);
+    const double share = 1 - std::min(0.4, (1 + n) / (10 + n));
+    const std::vector<double> now = numbers(plain.model());
+    const std::vector<double> got = numbers(averaged.model());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      expected[i] += share * (now[i] - expected[i]);
+      EXPECT_NEAR(got[i], expected[i], 1e-5);
+    }
+  }
+  // The average is what is evaluated.
+  EXPECT_NE(last_averaged.validation.at("loss"), last_plain.validation.at("loss"));
+}
+
+TEST(Trainer, BeginsAnAverageWhereARunHadNone) {
+  const Split data = split(Task::kClassification);
+  TrainOptions options{.epochs = 2, .batch = 15};
+  Trainer plain(mlp_problem(network()), data, options);
+  plain.step();
+  options.ema = 0.9;
+  Trainer averaged(mlp_problem(network()), data, options);
+  averaged.restore(plain.state());
+  expect_same_params(averaged.model(), plain.model());
+  TrainState state = averaged.state();
+  state.average = Params{{"layers.0.weight", Tensor::scalar(1.0f)}};
+  EXPECT_THROW(averaged.restore(state), Error);
+}
+
 // With a rate of 0 two steps of a batch see what one of two micro-batches sees.
 TEST(Trainer, StatisticsAreOfEveryMicroBatch) {
   const Split data = split(Task::kClassification);
@@ -384,7 +435,8 @@ TrainOptions everything() {
           .rule = {optim::AdamW{}, {.value = 0.5, .norm = 1}},
           .seed = 9,
           .metric = "macro_f1",
-          .early_stopping = EarlyStopping{.patience = 6}};
+          .early_stopping = EarlyStopping{.patience = 6},
+          .ema = 0.9};
 }
 
 nn::Mlp normed_network() {

@@ -85,13 +85,13 @@ void fill_class_weights(TrainConfig& c, const Dataset& train) {
            fmt::format("expected a weight for each of {} classes, got {}", classes, given));
 }
 
-void fill_loss(TrainConfig& c, Task task) {
+void fill_loss(TrainConfig& c, Task task, const Recipe& recipe) {
   fill(c.loss, std::string(name(usual_loss(task).kind)));
   const Loss::Kind kind = from_name<Loss::Kind>(*c.loss);
   if (!fits(kind, task))
     refuse("loss.name", fmt::format("{} does not fit {}", *c.loss, limpid::name(task)));
   check_loss_options(c);
-  if (kind == Loss::Kind::kCrossEntropy) fill(c.label_smoothing, 0.0);
+  if (kind == Loss::Kind::kCrossEntropy) fill(c.label_smoothing, recipe.label_smoothing);
   if (kind == Loss::Kind::kHuber) fill(c.delta, 1.0);
 }
 
@@ -197,10 +197,10 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   else if (c.tokenizer)
     refuse("tokenizer", fmt::format("expected a text, but the data is for {}", *c.task));
   detail::fill_model_name(c, task);
-  const detail::ModelFamily& family = detail::family_of(c);
-  const Recipe& recipe = family.recipe(family, data);
+  const Recipe& recipe = detail::recipe_of(c, data);
+  c.recipe.reset();
   detail::fill_model(c, data, recipe);
-  fill_loss(c, task);
+  fill_loss(c, task, recipe);
   fill_class_weights(c, data.train);
   fill_optimizer(c, recipe);
   const bool of_usual_length = !c.epochs && !c.steps;
@@ -212,6 +212,7 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   fill(c.schedule, recipe.schedule);
   fill(c.warmup, std::min(recipe.warmup, steps / 10));
   if (!c.clip_norm) c.clip_norm = recipe.clip_norm;
+  fill(c.ema, recipe.ema);
   const std::int64_t an_epoch = steps_an_epoch(c, data);
   fill(c.log_every,
        std::max<std::int64_t>(1, std::min(an_epoch, c.steps.value_or(an_epoch)) / 100));

@@ -19,8 +19,8 @@ constexpr std::string_view kHiddenInstead =
 }  // namespace
 
 std::span<const ModelFamily* const> model_families() {
-  static const ModelFamily* const families[] = {&mlp_family(), &char_lm_family(), &gpt_family(),
-                                                &custom_family()};
+  static const ModelFamily* const families[] = {&mlp_family(), &cnn_family(), &char_lm_family(),
+                                                &gpt_family(), &custom_family()};
   return families;
 }
 
@@ -38,6 +38,19 @@ void refuse_keys_of_others(const TrainConfig& c) {
         std::find(keys.begin(), keys.end(), key.name()) == keys.end())
       refuse(key.path, fmt::format("the model {} has no such option; it has {}", *c.model,
                                    fmt::join(keys, ", ")));
+}
+
+const Recipe& recipe_of(const TrainConfig& c, const Split& data) {
+  const ModelFamily& family = family_of(c);
+  if (!c.recipe) return family.recipe(family, data);
+  std::vector<std::string_view> levels;
+  for (const Recipe& recipe : family.recipes) {
+    if (recipe.level == *c.recipe) return recipe;
+    if (!recipe.level.empty()) levels.push_back(recipe.level);
+  }
+  refuse("recipe", levels.empty() ? fmt::format("the model {} has one recipe only", family.name)
+                                  : fmt::format("the model {} has no {}; it has {}", family.name,
+                                                *c.recipe, fmt::join(levels, ", ")));
 }
 
 const Recipe& only_recipe(const ModelFamily& family, const Split&) {

@@ -16,6 +16,7 @@
 #include "limpid/data/dataset.h"
 #include "limpid/data/text/text_windows.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/cnn.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/train/loop/problem.h"
@@ -29,7 +30,7 @@ struct TrainConfig {
   using Choice = std::optional<T>;
   using Integers = std::vector<std::int64_t>;
 
-  Choice<std::string> data, task, tokenizer;
+  Choice<std::string> data, task, tokenizer, recipe;
   Choice<std::string> model;
   Choice<std::string> preset;
   Choice<std::int64_t> context, embedding;
@@ -51,6 +52,7 @@ struct TrainConfig {
   Choice<double> clip_value, clip_norm;
   Choice<std::int64_t> epochs, steps, batch, accumulate, shards, seed;
   Choice<std::string> metric;
+  Choice<double> ema;
   Choice<std::int64_t> patience;
   Choice<double> min_delta;
   Choice<bool> check_finite, log_shards;
@@ -126,11 +128,12 @@ TrainConfig complete(const TrainConfig& config, const Split& data);
 // kInvalidArgument for an unknown tokenizer.
 WindowOptions window_options_of(const TrainConfig& config);
 
-// The model of a complete configuration: for mlp (and the layers of charlm), for charlm, and for
-// gpt.
+// The model of a complete configuration: for mlp (and the layers of charlm), for charlm, for gpt,
+// and for cnn.
 nn::Mlp network_of(const TrainConfig& config);
 nn::CharLm char_lm_of(const TrainConfig& config);
 nn::Gpt gpt_of(const TrainConfig& config, std::int64_t vocabulary);
+nn::Cnn cnn_of(const TrainConfig& config, const Dataset& train);
 Loss loss_of(const TrainConfig& config);
 TrainOptions options_of(const TrainConfig& config, const Split& data);
 

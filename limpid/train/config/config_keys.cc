@@ -22,7 +22,20 @@ std::vector<std::string> model_names() {
     names.emplace_back(family->name);
   return names;
 }
-std::vector<std::string> preset_names() { return {"gpt2", "llama"}; }
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names{"gpt2", "llama"};
+  for (const std::string& name : all_names<nn::CnnPreset>()) names.push_back(name);
+  return names;
+}
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const detail::ModelFamily* family : detail::model_families())
+    for (const detail::Recipe& recipe : family->recipes)
+      if (!recipe.level.empty() &&
+          std::find(names.begin(), names.end(), recipe.level) == names.end())
+        names.emplace_back(recipe.level);
+  return names;
+}
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> names;
   for (const std::string& task : all_names<Task>())
@@ -215,6 +228,14 @@ std::vector<ConfigKey> data_and_model_keys() {
                "encoding from DIR's tokenizer.json, or vocab.json and merges.txt)",
        .otherwise = WindowOptions{}.tokenizer},
 
+      {.path = "recipe",
+       .flag = "--recipe",
+       .member = &C::recipe,
+       .help = "Defaults of the model and its training: quick, good or best, for more time "
+               "(mlp, cnn; docs/training.md has what each reaches)",
+       .otherwise = "by the model and the data",
+       .choices = recipe_names},
+
       {.path = "model.name",
        .flag = "--model",
        .member = &C::model,
@@ -225,8 +246,9 @@ std::vector<ConfigKey> data_and_model_keys() {
        .flag = "--preset",
        .member = &C::preset,
        .help = "Defaults of GPT-2 (layer norm, gelu_tanh, learned positions, biases) or Llama "
-               "(rms, swiglu, rotary, no biases, not tied); other options override them (gpt)",
-       .otherwise = "layer, gelu, learned, no biases, tied",
+               "(rms, swiglu, rotary, no biases, not tied); other options override them (gpt). "
+               "Layout of the convolutions: lenet, small, resnet9, resnet18 or mobilenet (cnn)",
+       .otherwise = "layer, gelu, learned, no biases, tied; cnn: small",
        .choices = preset_names},
       {.path = "model.context",
        .flag = "--context",
@@ -264,8 +286,9 @@ std::vector<ConfigKey> data_and_model_keys() {
       {.path = "model.width",
        .flag = "--width",
        .member = &C::width,
-       .help = "Model dimension: size of a token's vector between blocks (gpt)",
-       .otherwise = text(nn::Gpt{}.width),
+       .help = "Model dimension: size of a token's vector between blocks (gpt); channels of the "
+               "first convolution, whose multiples the others have (cnn)",
+       .otherwise = fmt::format("{}; cnn: of its preset", nn::Gpt{}.width),
        .low = 1,
        .high = kMostRows},
       {.path = "model.heads",
@@ -286,15 +309,15 @@ std::vector<ConfigKey> data_and_model_keys() {
       {.path = "model.activation",
        .flag = "--activation",
        .member = &C::activation,
-       .help = "Activation function of the hidden layers (mlp, charlm)",
+       .help = "Activation function of the hidden layers (mlp, cnn, charlm)",
        .otherwise = "relu",
        .choices = nn::activation_names},
       {.path = "model.norm",
        .flag = "--norm",
        .member = &C::norm,
        .help = "Normalisation before each hidden activation (charlm: not batch); gpt: layer or "
-               "rms, before attention, feed-forward and output",
-       .otherwise = fmt::format("none; gpt: {}", name(nn::Gpt{}.norm)),
+               "rms, before attention, feed-forward and output; cnn: batch or none",
+       .otherwise = fmt::format("none; gpt: {}; cnn: batch, of lenet none", name(nn::Gpt{}.norm)),
        .choices = all_names<nn::MlpNorm>},
       {.path = "model.feed_forward",
        .flag = "--feed-forward",
@@ -338,7 +361,7 @@ std::vector<ConfigKey> data_and_model_keys() {
       {.path = "model.init",
        .flag = "--init",
        .member = &C::init,
-       .help = "Weight initialisation of the linear layers (mlp, charlm)",
+       .help = "Weight initialisation of the linear layers (mlp, charlm) and convolutions (cnn)",
        .otherwise = "he",
        .choices = nn::init_names},
   };
@@ -356,7 +379,8 @@ std::vector<ConfigKey> loss_and_optimizer_keys() {
        .flag = "--label-smoothing",
        .member = &C::label_smoothing,
        .help = "Label smoothing: share of the target spread over all classes (cross_entropy)",
-       .otherwise = number_text(Loss{}.label_smoothing),
+       .otherwise = by_recipe(
+           [](const detail::Recipe& recipe) { return number_text(recipe.label_smoothing); }),
        .low = 0,
        .high = 1},
       {.path = "loss.class_weights",
@@ -401,7 +425,7 @@ std::vector<ConfigKey> schedule_and_length_keys() {
        .flag = "--schedule",
        .member = &C::schedule,
        .help = "Learning-rate schedule after warm-up; linear and cosine decay to 0 at the end of "
-               "the run",
+               "the run, onecycle rises and decays over the whole run",
        .otherwise = by_recipe([](const detail::Recipe& recipe) { return recipe.schedule; }),
        .choices = all_names<optim::Schedule::Kind>,
        .set = [](TrainOptions& o,
@@ -451,6 +475,18 @@ std::vector<ConfigKey> schedule_and_length_keys() {
        .low = 0,
        .open_low = true,
        .set = [](TrainOptions& o, const C& c) { o.rule.clip.norm = c.clip_norm; }},
+
+      {.path = "ema",
+       .flag = "--ema",
+       .member = &C::ema,
+       .help =
+           "Decay of an exponential moving average of the weights, which is then the model that "
+           "is evaluated and kept; 0: none",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) { return number_text(recipe.ema); }),
+       .low = 0,
+       .high = 1,
+       .open_high = true,
+       .set = [](TrainOptions& o, const C& c) { o.ema = *c.ema; }},
 
       {.path = "epochs",
        .flag = "--epochs",

@@ -24,7 +24,9 @@ std::int64_t one_of(std::string_view path, const std::optional<Integers>& list,
 
 nn::Gpt preset(const TrainConfig& c) {
   if (!c.preset) return {};
-  return *c.preset == "gpt2" ? nn::gpt2_shaped() : nn::llama_shaped();
+  if (*c.preset == "gpt2") return nn::gpt2_shaped();
+  if (*c.preset == "llama") return nn::llama_shaped();
+  refuse("model.preset", fmt::format("a gpt has no {}; expected gpt2 or llama", *c.preset));
 }
 
 void fill_gpt(TrainConfig& c, const Split& data, const Recipe&) {

@@ -72,20 +72,42 @@ struct Observed {
   const Node* attention = nullptr;   // its weights are observed, not its result
 };
 
+// The node that computes a value; nullptr for an input.
+const Node* maker_of(const Function& loss, ValueId id) {
+  if (static_cast<std::size_t>(id) < loss.inputs().size()) return nullptr;
+  return &*std::partition_point(loss.nodes().begin(), loss.nodes().end(), [&](const Node& n) {
+    return n.first_output + static_cast<ValueId>(loss.output_count(n)) <= id;
+  });
+}
+
 // Both operands have the shape of the sum, so neither is a parameter or was broadcast.
 bool is_residual(const Function& loss, const Node& node) {
   const auto is_whole = [&](ValueId id) {
-    if (static_cast<std::size_t>(id) < loss.inputs().size()) return false;
-    const auto maker =
-        std::partition_point(loss.nodes().begin(), loss.nodes().end(), [&](const Node& n) {
-          return n.first_output + static_cast<ValueId>(loss.output_count(n)) <= id;
-        });
-    return maker->op->role != Role::kRepeat;
+    const Node* const maker = maker_of(loss, id);
+    return maker && maker->op->role != Role::kRepeat;
   };
   return node.op == &op::add && is_whole(node.inputs[0]) && is_whole(node.inputs[1]);
 }
 
-// A product, norm, activation, residual or attention in a layer, of values with a batch dimension.
+// Whether a value is (N, channels, ...): a convolution, or made from one element by element. Its
+// units are its channels then; those of other values are their last dimension.
+bool has_channels(const Function& loss, ValueId id) {
+  const Type type = loss.type(id);
+  while (const Node* const node = maker_of(loss, id)) {
+    if (node->op->role == Role::kConvolution) return true;
+    if (!node->op->elementwise) return false;
+    const auto same = std::find_if(node->inputs.begin(), node->inputs.end(), [&](ValueId input) {
+      const Node* const of_input = maker_of(loss, input);
+      return loss.type(input) == type && of_input && of_input->op->role != Role::kRepeat;
+    });
+    if (same == node->inputs.end()) return false;
+    id = *same;
+  }
+  return false;
+}
+
+// A product, convolution, norm, activation, residual or attention in a layer, of values with a
+// batch dimension.
 std::optional<Observed> observed(const Function& loss, const Node& node) {
   if (node.scope.empty() || node.inputs.empty()) return {};
   const Type& type = loss.type(node.first_output);
@@ -93,7 +115,9 @@ std::optional<Observed> observed(const Function& loss, const Node& node) {
   const nn::Activation* activation = activation_of(node);
   Observed o{std::string(activation ? activation->name : node.op->name), node.first_output,
              node.inputs[0], activation};
-  if (node.op->role == Role::kLinear || node.op->role == Role::kNorm) return o;
+  if (node.op->role == Role::kLinear || node.op->role == Role::kNorm ||
+      node.op->role == Role::kConvolution)
+    return o;
   if (node.op->role == Role::kAttention) {
     o.attention = &node;
     return o;
@@ -117,13 +141,19 @@ void add_mean_and_std(Value x, std::vector<Value>& to) {
   to.push_back(cast(sqrt(mean(d * d)), Dtype::kF64));
 }
 
-void add_activation_statistics(const nn::Activation* activation, Value x, Value y,
+void add_activation_statistics(const nn::Activation* activation, bool channels, Value x, Value y,
                                std::vector<Value>& to) {
   add_mean_and_std(y, to);
   to.push_back(share(y == number_like(y, 0)));
-  const std::int64_t units = y.shape()[y.rank() - 1];
-  const Value rows = reshape(y, {y.shape().elements() / units, units});
-  const Value largest = max(abs(rows), 0);
+  // The largest of each unit over the rows, and of a channel over its positions.
+  Value largest = abs(y);
+  if (channels)
+    largest = max(max(reshape(largest, {y.shape()[0], y.shape()[1],
+                                        y.shape().elements() / y.shape()[0] / y.shape()[1]}),
+                      -1),
+                  0);
+  else
+    largest = max(reshape(largest, {y.shape().elements() / y.shape().back(), y.shape().back()}), 0);
   to.push_back(share(largest == number_like(largest, 0)));
   if (!activation) {
     to.push_back(constant(y.builder(), 0, Dtype::kF64));
@@ -191,7 +221,8 @@ Function with_activations(const Function& loss, const std::vector<Observed>& all
     const Builder::Scope scope(builder, "probe");
     for (const Observed& o : all) {
       if (!o.attention) {
-        add_activation_statistics(o.activation, value(o.input), value(o.value), outputs);
+        add_activation_statistics(o.activation, has_channels(loss, o.value), value(o.input),
+                                  value(o.value), outputs);
         continue;
       }
       std::vector<Value> operands;

@@ -13,7 +13,7 @@ namespace limpid::train {
 namespace {
 
 void check_data(const Input& example, const Dataset& data) {
-  if (!(data.input_type() == example.type))
+  if (!data.fits(example.type))
     throw Error(ErrorCode::kShape,
                 fmt::format("evaluate: {}: the model takes {} for one example, got {}", data.name,
                             to_string(example.type), to_string(data.input_type())));
@@ -78,7 +78,9 @@ void Evaluator::run(std::span<const Tensor> params, std::int64_t first, std::int
                     Scores& scores, std::span<std::byte> outputs) {
   std::vector<Tensor> inputs(params.begin(), params.end());
   const Tensor targets = data_.targets_of(first, count);
-  inputs.insert(inputs.end(), {data_.inputs_of(first, count), targets});
+  const Shape& example = function_.inputs()[inputs.size()].type.shape;
+  inputs.insert(inputs.end(),
+                {data_.inputs_of(first, count).reshape(example.insert(0, count)), targets});
   const std::vector<Tensor> results = (*predict_)(inputs);
   const std::span<const float> losses = results[1].values<float>();
   const std::int64_t each = results[1].elements() / count;

@@ -37,7 +37,8 @@ Value in_units(const Args& non_trainable, const Value& y) {
 }
 
 // The network at inference, with any parameters.
-Model model_of(const nn::Mlp& net, Task task, const Standardization& standardization) {
+template <class Net>
+Model model_of(const Net& net, Task task, const Standardization& standardization) {
   const Function network = net.function();
   Model model{
       trace(network.name(), network.inputs(),
@@ -169,11 +170,13 @@ std::optional<Loss> loss_config_of(const Model& model) {
   }
 }
 
-// ---- a network of linear layers
+// ---- networks of one example's numbers
 
-Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& chosen,
-                    const Standardization& standardization) {
-  const Loss loss = fitting(chosen, task, "mlp_problem");
+namespace {
+
+template <class Net>
+Problem network_problem(const Net& net, std::int64_t outputs, Task task, const Loss& loss,
+                        const Standardization& standardization) {
   const Model model = model_of(net, task, standardization);
   Problem problem;
   problem.task = task;
@@ -181,14 +184,28 @@ Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& ch
   problem.non_trainable = net.init_state();
   problem.non_trainable.merge(kStandardize, model.params.within(kStandardize));
   problem.target =
-      task == Task::kClassification ? Type{Dtype::kI32, {}} : Type{Dtype::kF32, {net.sizes.back()}};
+      task == Task::kClassification ? Type{Dtype::kI32, {}} : Type{Dtype::kF32, {outputs}};
   problem.init = [net](Key key) { return net.init(key); };
   problem.forward = [net](const Args& params, const Args& state, const Value& x, const Value& key) {
-    const nn::Mlp::Training result = net.training(params, state, standardized(state, x), key);
+    const auto result = net.training(params, state, standardized(state, x), key);
     return Problem::Result{in_units(state, result.logits), result.state};
   };
   problem.losses = losses_in_scale(loss);
   return problem;
+}
+
+}  // namespace
+
+Problem mlp_problem(const nn::Mlp& net, Task task, const std::optional<Loss>& loss,
+                    const Standardization& standardization) {
+  return network_problem(net, net.sizes.back(), task, fitting(loss, task, "mlp_problem"),
+                         standardization);
+}
+
+Problem cnn_problem(const nn::Cnn& net, Task task, const std::optional<Loss>& loss,
+                    const Standardization& standardization) {
+  return network_problem(net, net.outputs, task, fitting(loss, task, "cnn_problem"),
+                         standardization);
 }
 
 // ---- networks that go on with a text

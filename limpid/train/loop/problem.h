@@ -13,6 +13,7 @@
 #include "limpid/data/standardize.h"
 #include "limpid/function/function.h"
 #include "limpid/nn/char_lm.h"
+#include "limpid/nn/cnn.h"
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/language_model.h"
 #include "limpid/nn/mlp.h"
@@ -101,6 +102,13 @@ std::optional<Loss> loss_config_of(const Model& model);
 // the units. Throws kInvalidArgument if the loss does not match the task, and what
 // with_standardization throws.
 Problem mlp_problem(const nn::Mlp& net, Task task = Task::kClassification,
+                    const std::optional<Loss>& loss = {},
+                    const Standardization& standardization = {});
+
+// ---- a network of convolutions
+
+// The network on pictures f32[channels, height, width], as mlp_problem.
+Problem cnn_problem(const nn::Cnn& net, Task task = Task::kClassification,
                     const std::optional<Loss>& loss = {},
                     const Standardization& standardization = {});
 

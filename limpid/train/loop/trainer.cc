@@ -89,7 +89,7 @@ std::size_t tail_of(const Params& non_trainable, const std::vector<bool>& change
 
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
-  if (!(part.input_type() == x))
+  if (!part.fits(x))
     refuse_training(fmt::format("{}: expected examples of type {}, as the model takes, got {}",
                                 part.name, to_string(x), to_string(part.input_type())),
                     ErrorCode::kShape);
@@ -122,7 +122,8 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
       non_trainable_before_(problem_.non_trainable),
       optimizer_(Params{}),
       sums_(options.accumulate > 1 && options.shards == 1 ? zeros_of(sum_inputs(problem_))
-                                                          : Params{}) {
+                                                          : Params{}),
+      average_(options.ema > 0 ? last_model() : Params{}) {
   check();
   if (options.recompute > 0) problem_.recompute = every(options.recompute);
   if (ranks && ranks->size() > options.shards)
@@ -158,6 +159,9 @@ void Trainer::check() const {
         fmt::format("expected 1 or more micro-batches per step, got {}", options_.accumulate));
   if (options_.shards < 1 || options_.shards > kMostShards)
     refuse_training(fmt::format("expected 1 to {} shards, got {}", kMostShards, options_.shards));
+  if (!(options_.ema >= 0 && options_.ema < 1))
+    refuse_training(
+        fmt::format("expected an average's decay of 0 or more and below 1, got {}", options_.ema));
   if (data_.train.size() == 0)
     refuse_training(fmt::format("{}: expected examples to train on, got none", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
@@ -207,6 +211,7 @@ StepResult Trainer::step(const Wishes& wishes) {
   non_trainable_.advance();
   optimizer_.advance();
   ++step_;
+  if (options_.ema > 0) update_average();
   const std::int64_t examples = done.examples;
   loss_sum_ += result.step.loss * static_cast<double>(examples);
   gradient_norm_sum_ += result.step.gradient_norm;
@@ -487,12 +492,39 @@ void Trainer::compare(EpochEvent& epoch) {
     best_score_ = score;
   }
   if (!options_.early_stopping) return;
-  if (epoch.best) {
-    best_ = params_.values();
-    best_.merge("", non_trainable_.values());
-  }
+  if (epoch.best) best_ = options_.ema > 0 ? average_.values() : last_model();
   if (!has_lost_best() && epoch.epoch - best_epoch_ >= options_.early_stopping->patience)
     ending_ = Ending::kEarlyStopping;
+}
+
+// a + (1 - d) (p - a) for each number, d = min(ema, (1 + n) / (10 + n)) after n updates.
+void Trainer::update_average() {
+  const auto n = static_cast<double>(step_);
+  const auto share = static_cast<float>(1 - std::min(options_.ema, (1 + n) / (10 + n)));
+  const auto add = [&](const Buffers& values, std::size_t first) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t bytes = values.type(i).bytes();
+      if (values.type(i).dtype != Dtype::kF32) {
+        std::memcpy(average_.next(first + i), values.now(i), bytes);
+        continue;
+      }
+      const auto* const now = reinterpret_cast<const float*>(values.now(i));
+      const auto* const before = reinterpret_cast<const float*>(average_.now(first + i));
+      std::transform(now, now + bytes / sizeof(float), before,
+                     reinterpret_cast<float*>(average_.next(first + i)),
+                     [share](float p, float a) { return a + share * (p - a); });
+    }
+  };
+  add(params_, 0);
+  add(non_trainable_, params_.size());
+  average_.advance();
+}
+
+// The parameters and the non-trainable values.
+Params Trainer::last_model() const {
+  Params all = params_.values();
+  all.merge("", non_trainable_.values());
+  return all;
 }
 
 // In the order of the inference's inputs.
@@ -501,7 +533,9 @@ std::vector<const void*> Trainer::model_pointers() const {
   std::size_t trained = 0;
   for (const Input& input : problem_.inference.inputs()) {
     if (pointers.size() + 1 == problem_.inference.inputs().size()) break;
-    if (problem_.non_trainable.find(input.name))
+    if (options_.ema > 0)
+      pointers.push_back(average_.now(average_.index(input.name)));
+    else if (problem_.non_trainable.find(input.name))
       pointers.push_back(non_trainable_.now(non_trainable_.index(input.name)));
     else
       pointers.push_back(params_.now(trained++));
@@ -511,10 +545,7 @@ std::vector<const void*> Trainer::model_pointers() const {
 
 Params Trainer::model() const {
   Params all = best_;
-  if (all.empty()) {
-    all = params_.values();
-    all.merge("", non_trainable_.values());
-  }
+  if (all.empty()) all = options_.ema > 0 ? average_.values() : last_model();
   const std::vector<Input>& inputs = problem_.inference.inputs();
   return in_order_of({inputs.begin(), inputs.end() - 1}, all);
 }
@@ -531,7 +562,8 @@ TrainState Trainer::state() const {
           gradient_norm_sum_,
           best_epoch_,
           best_score_,
-          best_};
+          best_,
+          average_.values()};
 }
 
 void Trainer::restore(const TrainState& state) {
@@ -560,9 +592,13 @@ void Trainer::restore(const TrainState& state) {
     all.insert(all.end(), non_trainable.begin(), non_trainable.end());
     check_values(all, state.best, "best model");
   }
+  if (options_.ema > 0 && !state.average.empty())
+    check_values(inputs_of(average_), state.average, "average");
   params_.set(state.params);
   non_trainable_.set(state.non_trainable);
   optimizer_.set(sharded_ ? sharded_->part_of(state.optimizer) : state.optimizer);
+  // A run that had no average begins one.
+  if (options_.ema > 0) average_.set(state.average.empty() ? last_model() : state.average);
   step_ = state.step;
   loss_sum_ = state.loss_sum;
   gradient_norm_sum_ = state.gradient_norm_sum;

@@ -66,6 +66,10 @@ struct TrainOptions {
   // Layers of a segment whose activations are computed again in the backward pass instead of being
   // kept (GradOptions::recompute); 0: all are kept. The bits are the same.
   std::int64_t recompute = 0;
+  // Decay of an exponential moving average of the parameters and the non-trainable values, which is
+  // then the model that is evaluated and kept (Polyak averaging); 0: the last values are. After n
+  // updates the decay is at most (1 + n) / (10 + n), so that the first steps count less.
+  double ema = 0;
   bool gather_ahead = false;  // a thread gathers the next batch during a step
 };
 
@@ -80,6 +84,7 @@ struct TrainState {
   std::int64_t best_epoch = 0;  // counted from 1; 0 before the first
   double best_score = 0;        // its metric
   Params best;                  // its parameters and non-trainable state; only with early stopping
+  Params average;  // of parameters and non-trainable state; only with TrainOptions::ema
 };
 
 // Why training ended; kNone while it goes on.
@@ -133,7 +138,7 @@ class Trainer {
   void restore(const TrainState& state);
 
   // The inputs of the problem's inference, except the data: of the best epoch with early stopping,
-  // else the last ones.
+  // else the last ones; their averages with TrainOptions::ema.
   Params model() const;
   const Problem& problem() const { return problem_; }
 
@@ -199,6 +204,8 @@ class Trainer {
   void feed(PrefetchingLoader::Pieces pieces);
   void forget_last_step();
   Replay replay_of_last_run() const;
+  void update_average();
+  Params last_model() const;
   std::vector<const void*> model_pointers() const;
 
   Problem problem_;
@@ -219,6 +226,7 @@ class Trainer {
   std::unique_ptr<ShardedUpdate> sharded_;  // with several shards
   Buffers optimizer_;                       // with several ranks, this rank's part
   Buffers sums_;                            // over the micro-batches of the current update
+  Buffers average_;                         // of parameters, then non-trainable values
   double loss_sum_ = 0;
   double gradient_norm_sum_ = 0;
   std::int64_t best_epoch_ = 0;

@@ -24,6 +24,7 @@ void visit_params(State& state, const Visit& visit) {
   visit("non_trainable", state.non_trainable);
   visit("optimizer", state.optimizer);
   visit("best", state.best);
+  visit("average", state.average);
 }
 template <class State, class Visit>
 void visit_numbers(State& state, const Visit& visit) {

@@ -16,8 +16,11 @@ namespace limpid::train::detail {
 
 // Defaults for a model and its data. docs/reference/train.md is made from them.
 struct Recipe {
-  std::string_view name;  // in that page; "" for the first, to which all others are compared
+  std::string_view name;        // in that page; "" for the first, to which all others are compared
+  std::string_view level = {};  // its name as a choice: "quick", "good" or "best"
   TrainConfig::Integers hidden = {};  // of mlp and charlm
+  std::string_view preset = {};       // of cnn, and its first convolutions' channels
+  std::int64_t width = 0;
   double dropout = 0;
   std::string optimizer;
   std::string schedule;
@@ -27,6 +30,8 @@ struct Recipe {
   std::map<std::string, double, std::less<>> numbers = {};
   std::optional<double> clip_norm = {};
   std::int64_t warmup = 0;  // at most a tenth of the run
+  double label_smoothing = 0;
+  double ema = 0;
   // The length: epochs or steps; more epochs if least_steps need them.
   std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
@@ -57,6 +62,7 @@ struct ModelFamily {
 };
 
 const ModelFamily& mlp_family();
+const ModelFamily& cnn_family();
 const ModelFamily& char_lm_family();
 const ModelFamily& gpt_family();
 const ModelFamily& custom_family();
@@ -78,6 +84,10 @@ void fill(std::optional<T>& choice, const T& value) {
 
 // Fills in the keys whose default depends on nothing. In config.cc.
 void fill_usual(TrainConfig& config);
+
+// The recipe of a configuration: the chosen one, or that of the family for the data. Throws
+// kInvalidArgument if the family has no such recipe.
+const Recipe& recipe_of(const TrainConfig& config, const Split& data);
 
 // The recipe of a family that has only one.
 const Recipe& only_recipe(const ModelFamily& family, const Split& data);
