@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/emit/detail/forms.h"
 #include "limpid/emit/detail/program.h"
@@ -357,7 +358,10 @@ class Lowering {
     if (call.attributes.get<bool>("transpose_b")) w = transpose(w, swapped);
     // The inner loop runs over outputs, which should be contiguous.
     if (w.dims[2] > 1 && w.strides[2] != 1) pack(call.inputs[1].dtype, b, w);
-    CallStep step{fmt::format("multiply<{}>", terms_of(call)), {}};
+    // Of up to so many terms a product is a function of its own.
+    constexpr std::int64_t kSmall = std::int64_t{1} << 16;
+    const bool small = product_or_most(c.elements(), x.dims[2]) <= kSmall;
+    CallStep step{fmt::format("{}<{}>", small ? "multiply_here" : "multiply", terms_of(call)), {}};
     const auto number = [&](std::int64_t n) { step.arguments.push_back({-1, n, false}); };
     for (std::int64_t n : {batch, x.dims[1], x.dims[2], w.dims[2]}) number(n);
     step.arguments.push_back({a.buffer, x.offset, false});

@@ -98,6 +98,7 @@ class Reader {
 
   static void add(std::vector<Item>& items, std::string_view definition, std::string_view comment) {
     std::string_view head = without_template(definition);
+    if (head.starts_with("[[")) head.remove_prefix(head.find("]]") + 3);
     for (std::string_view skipped : {"using", "static_assert", "namespace"})
       if (starts_with_word(head, skipped)) return;
     Item item;
