@@ -13,6 +13,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/digits.h"
 #include "limpid/distribute/shard_tree.h"
 #include "limpid/function/builder.h"
@@ -279,6 +280,21 @@ std::uint64_t hash_of_sharded_training(kernels::Isa isa, ThreadPool& pool) {
   return hash_all(all);
 }
 
+// ---- pictures
+
+// Steps that move pixels, of digits; and every step, of colours.
+void add_pictures(Lines& lines) {
+  lines.push_back(
+      {"pictures of digits",
+       hash(augment(parse_augmentation("digits,perspective=0.1@0.5,erase=6"),
+                    digits(Key(9), 64).inputs.reshape({64, 28, 28}), Key(10)))});
+  std::uint64_t all = 0;
+  const Tensor colours = random_tensor({Dtype::kF32, {16, 3, 17, 23}}, Key(11), 0, 1);
+  for (const std::string& step : all_names<AugmentKind>())
+    all = joined(all, hash(augment(parse_augmentation(step + "@0.9"), colours, Key(12))));
+  lines.push_back({"pictures of every step", all});
+}
+
 }  // namespace
 
 std::uint64_t hash_of_numbers(const Tensor& tensor) { return hash(with_one_nan(tensor)); }
@@ -366,6 +382,7 @@ std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool) {
               pool);
   lines.push_back({"network mlp training", hash_of_training(isa, pool)});
   lines.push_back({"network mlp training in 5 shards", hash_of_sharded_training(isa, pool)});
+  add_pictures(lines);
   return lines;
 }
 

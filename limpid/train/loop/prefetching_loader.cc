@@ -36,6 +36,10 @@ PrefetchingLoader::PrefetchingLoader(const Dataset& data, const Options& options
   for (Slot& slot : slots_)
     slot = {room_for(data.input_type(), options.most_rows),
             room_for(data.target_type(), options.most_rows), 0};
+  if (!options.augmentation.empty()) {
+    check_augmentation(options.augmentation, data);
+    augmenter_.emplace(options.augmentation, *data.picture);
+  }
   if (options.ahead) {
     const limpid::detail::BlockedSignals blocked;
     thread_ = std::thread([this] { fill_all(); });
@@ -88,7 +92,10 @@ bool PrefetchingLoader::fill(Slot& slot) {
       static_cast<std::size_t>(piece->rows.begin), static_cast<std::size_t>(piece->rows.size()));
   slot.rows = piece->rows.size();
   if (!data_.windows) {
-    gather(data_.inputs, rows, slot.x.get());
+    if (augmenter_)
+      augment(rows, slot.x.get());
+    else
+      gather(data_.inputs, rows, slot.x.get());
     gather(data_.targets, rows, slot.y.get());
     return true;
   }
@@ -98,6 +105,19 @@ bool PrefetchingLoader::fill(Slot& slot) {
   gather(data_.target_type(), rows, slot.y.get(),
          [&](std::int64_t row, auto out) { windows.write_targets(row, offset_, out); });
   return true;
+}
+
+// The rows of the inputs, each drawn by its key of this epoch.
+void PrefetchingLoader::augment(std::span<const std::int32_t> rows, std::byte* out) {
+  const Key key = options_.augment_key.fold_in(static_cast<std::uint64_t>(order_of_));
+  const auto size = static_cast<std::size_t>(data_.picture->elements());
+  const std::span<const float> pictures = data_.inputs.values<float>();
+  auto* place = reinterpret_cast<float*>(out);
+  for (const std::int32_t row : rows) {
+    const auto r = static_cast<std::size_t>(row);
+    (*augmenter_)(key.fold_in(r), pictures.subspan(r * size, size), {place, size});
+    place += size;
+  }
 }
 
 // The thread: piece p is gathered while piece p - 1 is in use, and not before.

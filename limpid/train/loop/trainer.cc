@@ -14,8 +14,8 @@
 namespace limpid::train {
 namespace {
 
-// Purposes of the keys that are derived from a run's seed.
-enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
+// Purposes of the keys that are derived from a run's seed. 4 is that of its text samples.
+enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey, kAugmentKey = 5 };
 
 [[noreturn]] void refuse_training(const std::string& message,
                                   ErrorCode code = ErrorCode::kInvalidArgument) {
@@ -106,6 +106,8 @@ void check_part(const Problem& problem, const Dataset& part) {
 
 }  // namespace
 
+Key augment_key(std::uint64_t seed) { return Key(seed).fold_in(kAugmentKey); }
+
 // ---- a run
 
 Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options, ThreadPool* pool,
@@ -162,6 +164,7 @@ void Trainer::check() const {
     refuse_training(fmt::format("{}: expected examples to train on, got none", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
     if (part->size() > 0) check_part(problem_, *part);
+  check_augmentation(options_.augmentation, data_.train);
   const std::vector<std::string> metrics = metric_names(problem_.task, data_.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), options_.metric) == metrics.end())
     throw_missing(options_.metric, metrics);
@@ -444,7 +447,9 @@ void Trainer::feed(PrefetchingLoader::Pieces pieces) {
       PrefetchingLoader::Options{.most_rows = batches_.most_rows(),
                                  .key = key_.fold_in(kShuffleKey),
                                  .offset_key = key_.fold_in(kOffsetKey),
-                                 .ahead = options_.gather_ahead},
+                                 .ahead = options_.gather_ahead,
+                                 .augmentation = options_.augmentation,
+                                 .augment_key = augment_key(options_.seed)},
       std::move(pieces));
 }
 

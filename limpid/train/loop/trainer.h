@@ -20,6 +20,7 @@
 #include "limpid/compile/executable.h"
 #include "limpid/compile/plan_store.h"
 #include "limpid/core/enum_names.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/dataset.h"
 #include "limpid/distribute/communicator.h"
 #include "limpid/optim/schedule.h"
@@ -66,8 +67,13 @@ struct TrainOptions {
   // Layers of a segment whose activations are computed again in the backward pass instead of being
   // kept (GradOptions::recompute); 0: all are kept. The bits are the same.
   std::int64_t recompute = 0;
-  bool gather_ahead = false;  // a thread gathers the next batch during a step
+  bool gather_ahead = false;       // a thread gathers the next batch during a step
+  Augmentation augmentation = {};  // of the training set's pictures, drawn by augment_key(seed)
 };
+
+// The key of a run's augmentation: row r of the training set is drawn in epoch e, from 0, by
+// augment_key(seed).fold_in(e).fold_in(r).
+Key augment_key(std::uint64_t seed);
 
 // The complete state of a run, to resume from.
 struct TrainState {
