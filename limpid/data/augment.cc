@@ -19,48 +19,56 @@ using Step = AugmentKind;
 
 constexpr double kMostPixels = 1024;
 
-constexpr std::array<AugmentRecord, 24> kAugmentRecords{{
-    {Step::kShift, "move by up to A pixels along each axis", 2, 0, kMostPixels, false, 1, true},
-    {Step::kRotate, "rotate by up to A degrees", 10, 0, 180, false, 1, true},
-    {Step::kScale, "enlarge by a factor from 1 - A to 1 + A", 0.1, 0, 0.9, false, 1, true},
-    {Step::kShear, "slant by up to A degrees, along x and along y", 10, 0, 60, false, 1, true},
-    {Step::kFlip, "exchange left and right", 0, 0, 0, false, 0.5, true},
-    {Step::kFlipVertical, "exchange top and bottom", 0, 0, 0, false, 0.5, true},
+constexpr std::array<AugmentRecord, 26> kAugmentRecords{{
+    {Step::kShift, "move by up to A pixels along each axis", 2, 0, kMostPixels, false, 1, false},
+    {Step::kRotate, "rotate by up to A degrees", 10, 0, 180, false, 1, false},
+    {Step::kScale, "enlarge by a factor from 1 - A to 1 + A", 0.1, 0, 0.9, false, 1, false},
+    {Step::kShear, "slant by up to A degrees, along x and along y", 10, 0, 60, false, 1, false},
+    {Step::kFlip, "exchange left and right", 0, 0, 0, false, 0.5, false},
+    {Step::kFlipVertical, "exchange top and bottom", 0, 0, 0, false, 0.5, false},
     {Step::kCrop, "pad by A pixels and crop: move by up to A whole pixels along each axis", 4, 0,
-     kMostPixels, true, 1, true},
+     kMostPixels, true, 1, false},
     {Step::kResizedCrop,
      "enlarge a part of the picture to its whole: a share of its area from A to 1, with an aspect "
      "ratio from 3/4 to 4/3 of its own",
-     0.25, 0.01, 1, false, 1, true},
+     0.25, 0.01, 1, false, 1, false},
     {Step::kPerspective, "move each corner by up to A of half a side along each axis", 0.2, 0, 0.45,
-     false, 1, true},
+     false, 1, false},
     {Step::kElastic,
      "move every pixel by up to A pixels along each axis, smoothly: cubic B-splines with control "
      "points a quarter of the shorter side apart",
-     4, 0, kMostPixels, false, 1, true},
-    {Step::kBrightness, "multiply by a factor from 1 - A to 1 + A", 0.2, 0, 1, false, 1, false},
+     4, 0, kMostPixels, false, 1, false},
+    {Step::kBrightness, "multiply by a factor from 1 - A to 1 + A", 0.2, 0, 1, false, 1, true},
     {Step::kContrast, "multiply the differences from the mean grey by a factor from 1 - A to 1 + A",
-     0.2, 0, 1, false, 1, false},
+     0.2, 0, 1, false, 1, true},
     {Step::kSaturation,
      "multiply the differences from each pixel's grey by a factor from 1 - A to 1 + A", 0.2, 0, 1,
-     false, 1, false, 3},
-    {Step::kHue, "turn the hue by up to A of the colour circle", 0.05, 0, 0.5, false, 1, false, 3},
+     false, 1, true, 3},
+    {Step::kHue, "turn the hue by up to A of the colour circle", 0.05, 0, 0.5, false, 1, true, 3},
     {Step::kBlur, "blur by a Gaussian with a deviation from 0 to A pixels", 1, 0, 8, false, 1,
-     false},
+     true},
     {Step::kSharpness,
      "multiply the differences from the smoothed picture by a factor from 1 - A to 1 + A", 0.5, 0,
-     1, false, 1, false},
-    {Step::kPosterize, "keep A of the 8 bits of a pixel", 4, 1, 8, true, 0.5, false},
-    {Step::kSolarize, "invert the pixels of A and above", 0.5, 0, 1, false, 0.5, false},
+     1, false, 1, true},
+    {Step::kPosterize, "keep A of the 8 bits of a pixel", 4, 1, 8, true, 0.5, true},
+    {Step::kSolarize, "invert the pixels of A and above", 0.5, 0, 1, false, 0.5, true},
     {Step::kAutocontrast, "stretch each channel to the range from 0 to 1", 0, 0, 0, false, 0.5,
-     false},
-    {Step::kEqualize, "equalize the histogram of each channel", 0, 0, 0, false, 0.5, false},
+     true},
+    {Step::kEqualize, "equalize the histogram of each channel", 0, 0, 0, false, 0.5, true},
     {Step::kNoise, "add nearly normal noise with a standard deviation of A", 0.05, 0, 1, false, 1,
-     false},
+     true},
     {Step::kErase, "set a square with sides of A pixels to 0, its middle anywhere in the picture",
      8, 0, kMostPixels, true, 1, false},
-    {Step::kRand, "an operation of RandAugment at magnitude A of 30", 9, 0, 30, false, 1, false},
-    {Step::kTrivial, "TrivialAugment: any operation at any magnitude", 0, 0, 0, false, 1, false},
+    {Step::kRand, "an operation of RandAugment at magnitude A of 30", 9, 0, 30, false, 1, true},
+    {Step::kTrivial, "TrivialAugment: any operation at any magnitude", 0, 0, 0, false, 1, true},
+    {Step::kMixup,
+     "mix with another row of the training set, its share drawn from a Beta(A, A) distribution; "
+     "targets are mixed, too",
+     0.2, 0.01, 1, false, 1, false},
+    {Step::kCutmix,
+     "paste a rectangle of another row of the training set, the rest's share drawn from a Beta(A, "
+     "A) distribution; targets are mixed by area",
+     1, 0.01, 1, false, 0.5, false},
 }};
 
 constexpr AugmentPreset kAugmentPresets[] = {
@@ -167,13 +175,18 @@ std::string to_text(const Augmentation& augmentation) {
 
 namespace {
 
+// The first step that mixes examples, or null.
+const AugmentStep* mixing_step(const Augmentation& augmentation) {
+  for (const AugmentStep& step : augmentation.steps)
+    if (step.kind == AugmentKind::kMixup || step.kind == AugmentKind::kCutmix) return &step;
+  return nullptr;
+}
+
 // Refuses pixels that are not from 0 to 1 where a step needs that they are.
 void check_pixels(const Augmentation& augmentation, std::span<const float> pixels,
                   std::int64_t picture) {
-  const auto step =
-      std::find_if(augmentation.steps.begin(), augmentation.steps.end(), [](const AugmentStep& s) {
-        return !record_of(s.kind).moves && s.kind != AugmentKind::kErase;
-      });
+  const auto step = std::find_if(augmentation.steps.begin(), augmentation.steps.end(),
+                                 [](const AugmentStep& s) { return record_of(s.kind).bounded; });
   if (step == augmentation.steps.end()) return;
   const auto other =
       std::find_if(pixels.begin(), pixels.end(), [](float v) { return !(v >= 0.0f && v <= 1.0f); });
@@ -187,6 +200,8 @@ void check_pixels(const Augmentation& augmentation, std::span<const float> pixel
 
 }  // namespace
 
+bool mixes(const Augmentation& augmentation) { return mixing_step(augmentation) != nullptr; }
+
 void check_augmentation(const Augmentation& augmentation, const Dataset& data) {
   if (augmentation.empty()) return;
   if (data.windows)
@@ -194,6 +209,11 @@ void check_augmentation(const Augmentation& augmentation, const Dataset& data) {
   const std::int64_t features = data.input_type().shape.elements();
   if (!data.picture || data.picture->elements() != features || data.inputs.dtype() != Dtype::kF32)
     refuse_augmentation(fmt::format("expected pictures, the data has {} features", features),
+                        ErrorCode::kInvalidArgument);
+  const AugmentStep* const mixing = mixing_step(augmentation);
+  if (mixing && data.task != Task::kClassification)
+    refuse_augmentation(fmt::format("{}: expected classes, the data is for {}", name(mixing->kind),
+                                    name(data.task)),
                         ErrorCode::kInvalidArgument);
   const Augmenter checks_channels(augmentation, *data.picture);
   check_pixels(augmentation, data.inputs.values<float>(), features);
@@ -210,6 +230,10 @@ Tensor augment(const Augmentation& augmentation, const Tensor& pictures, Key key
   if (pictures.dtype() != Dtype::kF32)
     refuse_augmentation(fmt::format("expected pictures of f32, got {}", to_string(pictures.type())),
                         ErrorCode::kDtype);
+  if (const AugmentStep* const mixing = mixing_step(augmentation))
+    refuse_augmentation(fmt::format("{}: expected the rows of a training set, got pictures alone",
+                                    name(mixing->kind)),
+                        ErrorCode::kInvalidArgument);
   const std::size_t last = shape.rank() - 1;
   const PictureShape picture{shape.rank() == 4 ? shape[1] : 1, shape[last - 1], shape[last]};
   Augmenter augmenter(augmentation, picture);

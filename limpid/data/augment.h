@@ -23,6 +23,8 @@
 
 namespace limpid {
 
+class AugmentDraws;
+
 // The steps. augment_records() says what each does.
 enum class AugmentKind : std::uint8_t {
   kShift,
@@ -49,14 +51,17 @@ enum class AugmentKind : std::uint8_t {
   kErase,
   kRand,
   kTrivial,
+  kMixup,
+  kCutmix,
 };
 // Their names (core/enum_names.h).
-constexpr EnumNames<24> enum_names(AugmentKind) {
+constexpr EnumNames<26> enum_names(AugmentKind) {
   return {"augment", {"shift",         "rotate",    "scale",        "shear",        "flip",
                       "flip_vertical", "crop",      "resized_crop", "perspective",  "elastic",
                       "brightness",    "contrast",  "saturation",   "hue",          "blur",
                       "sharpness",     "posterize", "solarize",     "autocontrast", "equalize",
-                      "noise",         "erase",     "rand",         "trivial"}};
+                      "noise",         "erase",     "rand",         "trivial",      "mixup",
+                      "cutmix"}};
 }
 
 // What a step does, and the range of its amount, A.
@@ -67,7 +72,7 @@ struct AugmentRecord {
   double low, high;         // its range; both 0: there is no amount
   bool whole;               // only integers
   double probability;       // with which the step takes place, unless it names another
-  bool moves;               // pixels; the other steps change their values
+  bool bounded;             // whether it needs pixels from 0 to 1
   std::int64_t channels{};  // that it needs; 0: any number
 };
 // The records, in the order of AugmentKind.
@@ -109,8 +114,13 @@ Augmentation parse_augmentation(std::string_view text);
 // but for amounts.
 std::string to_text(const Augmentation& augmentation);
 
+// Whether a step mixes examples: mixup or cutmix. Then a target is the probabilities of the
+// classes.
+bool mixes(const Augmentation& augmentation);
+
 // Throws kInvalidArgument if the examples are no pictures, if a step needs colours and they have
-// none, or if a step needs pixels from 0 to 1 and a pixel is another number.
+// none, if a step needs pixels from 0 to 1 and a pixel is another number, or if a step mixes
+// classes and the targets are none.
 void check_augmentation(const Augmentation& augmentation, const Dataset& data);
 
 // The steps in Markdown, a line for each, and the presets.
@@ -126,8 +136,8 @@ struct PictureMap {
   bool operator==(const PictureMap&) const = default;
 };
 
-// Augments pictures of one shape. It holds the memory that this needs, and allocates nothing
-// afterwards; one thread uses it at a time.
+// Augments pictures of one shape, without the steps that mix examples. It holds the memory that
+// this needs, and allocates nothing afterwards; one thread uses it at a time.
 class Augmenter {
  public:
   // Throws kInvalidArgument if a step needs colours and the pictures have none, or if the shape has
@@ -150,15 +160,14 @@ class Augmenter {
     std::int64_t x = 0, y = 0;
     Key key{0};
   };
-  class Draws;
 
   void check_sizes(std::span<const float> in, std::span<float> out) const;
   void draw(Key key);
-  void choose(AugmentKind kind, double amount, Draws& draws);
-  void choose_any(double strength, bool wide, Draws& draws);
+  void choose(AugmentKind kind, double amount, AugmentDraws& draws);
+  void choose_any(double strength, bool wide, AugmentDraws& draws);
   void then(const PictureMap& inner);
-  void add_perspective(double amount, Draws& draws);
-  void add_elastic(double amount, Draws& draws);
+  void add_perspective(double amount, AugmentDraws& draws);
+  void add_elastic(double amount, AugmentDraws& draws);
   void add_tone(AugmentKind kind, double amount) {
     tones_.push_back({kind, static_cast<float>(amount)});
   }
@@ -205,10 +214,38 @@ class Augmenter {
   std::vector<float> blur_weights_;
 };
 
+// Augments the rows of a data set: their pictures and, if a step mixes examples, their targets. As
+// Augmenter, it allocates nothing after it is made, and one thread uses it at a time.
+class RowAugmenter {
+ public:
+  // `data` must outlive it. Targets become probabilities of so many classes, at least those of the
+  // data. Throws what check_augmentation throws.
+  RowAugmenter(const Augmentation& augmentation, const Dataset& data, std::int64_t classes);
+  RowAugmenter(const Augmentation&, const Dataset&&, std::int64_t) = delete;
+
+  // Row `row` as it is drawn in an epoch by the epoch's key, epoch.fold_in(row). A row to mix with
+  // is drawn from all rows of the data; its picture is as in this epoch, but not mixed. `y` gets
+  // the probabilities if a step mixes examples; else it is not used. Throws kShape for spans of
+  // other sizes.
+  void operator()(Key epoch, std::int64_t row, std::span<float> x, std::span<float> y);
+
+ private:
+  std::span<const float> picture(std::int64_t row) const;
+  void mix(AugmentKind kind, double share, std::int64_t label, std::span<float> x,
+           std::span<float> y, AugmentDraws& draws) const;
+
+  Augmentation augmentation_;
+  const Dataset& data_;
+  bool mixes_;
+  Augmenter augmenter_;
+  std::size_t classes_;
+  std::vector<float> other_;  // the picture to mix with
+};
+
 // Pictures, f32 [N, channels, height, width] or [N, height, width], as the key draws them: picture
 // i is drawn by key.fold_in(i). `between` is called between pictures; it may throw to stop. Throws
-// kShape for other ranks, kDtype for another type of elements, and what Augmenter and
-// check_augmentation throw.
+// kShape for other ranks, kDtype for another type of elements, kInvalidArgument for steps that mix
+// examples, and what Augmenter and check_augmentation throw.
 Tensor augment(const Augmentation& augmentation, const Tensor& pictures, Key key,
                const std::function<void()>& between = {});
 

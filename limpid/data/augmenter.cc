@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/data/augment.h"
+#include "limpid/data/detail/augment_draws.h"
 
 namespace limpid {
 namespace {
@@ -67,37 +68,6 @@ std::array<float, 3> of_hue(float hue, float most, float range) {
 }
 
 }  // namespace
-
-// The random numbers of one step: the words of its key, one after another.
-class Augmenter::Draws {
- public:
-  explicit Draws(Key key) : key_(key) {}
-
-  std::uint32_t word() {
-    if (next_ % 4 == 0) {
-      const std::uint64_t block = next_ / 4;
-      words_ = philox4x32(
-          {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), 0, 0},
-          {static_cast<std::uint32_t>(key_.bits()), static_cast<std::uint32_t>(key_.bits() >> 32)});
-    }
-    return words_[next_++ % 4];
-  }
-  // In [0, 1), a multiple of 2^-24.
-  double unit() { return static_cast<double>(word() >> 8) * 0x1p-24; }
-  double within(double low, double high) { return low + (high - low) * unit(); }
-  // In [-most, most).
-  double either_side(double most) { return most * (2 * unit() - 1); }
-  std::uint32_t below(std::uint64_t bound) {
-    return static_cast<std::uint32_t>((word() * bound) >> 32);
-  }
-  double sign() { return below(2) == 0 ? 1 : -1; }
-  Key key() const { return key_; }
-
- private:
-  Key key_;
-  std::uint64_t next_ = 0;
-  std::array<std::uint32_t, 4> words_{};
-};
 
 Augmenter::Augmenter(Augmentation augmentation, const PictureShape& shape)
     : augmentation_(std::move(augmentation)), shape_(shape) {
@@ -182,7 +152,7 @@ void Augmenter::draw(Key key) {
   elastic_ = false;
   for (std::size_t i = 0; i < augmentation_.steps.size(); ++i) {
     const AugmentStep& step = augmentation_.steps[i];
-    Draws draws(key.fold_in(i));
+    AugmentDraws draws(key.fold_in(i));
     if (draws.unit() < step.probability) choose(step.kind, step.amount, draws);
   }
 }
@@ -219,7 +189,7 @@ double tangent_of(double degrees) { return arithmetic::tan(static_cast<float>(de
 
 }  // namespace
 
-void Augmenter::choose(AugmentKind kind, double amount, Draws& draws) {
+void Augmenter::choose(AugmentKind kind, double amount, AugmentDraws& draws) {
   const auto width = static_cast<double>(width_), height = static_cast<double>(height_);
   switch (kind) {
     case AugmentKind::kShift: {
@@ -285,13 +255,16 @@ void Augmenter::choose(AugmentKind kind, double amount, Draws& draws) {
       return choose_any(amount / kMostMagnitude, false, draws);
     case AugmentKind::kTrivial:
       return choose_any(draws.below(31) / kMostMagnitude, true, draws);
+    case AugmentKind::kMixup:
+    case AugmentKind::kCutmix:
+      return;  // RowAugmenter's
   }
 }
 
 // The operations of RandAugment (arXiv 1909.13719) and, with wide ranges, of TrivialAugment (arXiv
 // 2103.10158), each as likely as the others, at a strength from 0 to 1. Pictures without colours
 // have no saturation.
-void Augmenter::choose_any(double strength, bool wide, Draws& draws) {
+void Augmenter::choose_any(double strength, bool wide, AugmentDraws& draws) {
   const std::uint32_t count = shape_.channels == 3 ? 14 : 13;
   const std::uint32_t operation = draws.below(count);
   const double sign = draws.sign();
@@ -337,7 +310,7 @@ void Augmenter::choose_any(double strength, bool wide, Draws& draws) {
 
 // The projective map of the picture's corners to the moved ones (Heckbert, Fundamentals of Texture
 // Mapping and Image Warping, 1989, section 2.2.3): of the unit square, then of the picture.
-void Augmenter::add_perspective(double amount, Draws& draws) {
+void Augmenter::add_perspective(double amount, AugmentDraws& draws) {
   const double half_x = static_cast<double>(width_) / 2, half_y = static_cast<double>(height_) / 2;
   std::array<double, 4> x{-half_x, half_x, half_x, -half_x}, y{-half_y, -half_y, half_y, half_y};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -361,7 +334,7 @@ void Augmenter::add_perspective(double amount, Draws& draws) {
   then({.xx = 1 / (2 * half_x), .x0 = 0.5, .yy = 1 / (2 * half_y), .y0 = 0.5});
 }
 
-void Augmenter::add_elastic(double amount, Draws& draws) {
+void Augmenter::add_elastic(double amount, AugmentDraws& draws) {
   const auto most = static_cast<float>(amount);
   for (std::vector<float>& grid : grid_)
     for (float& point : grid) {
@@ -683,7 +656,7 @@ void Augmenter::noise(const Tone& tone, std::span<float> out) const {
   constexpr std::int32_t kMean = 262'140;     // 8 * 65535 / 2
   constexpr float kDeviation = 53'510.2359f;  // sqrt(8 * (65536^2 - 1) / 12)
   const float scale = tone.amount / kDeviation;
-  Draws draws(tone.key);
+  AugmentDraws draws(tone.key);
   for (float& v : out) {
     std::uint32_t sum = 0;
     for (int i = 0; i < 4; ++i) {

@@ -604,6 +604,109 @@ TEST(Augment, RandAndTrivialHaveManyOperations) {
   }
 }
 
+// ---- rows that are mixed
+
+// Each picture has one value, that of its row, and a class of its own.
+Dataset plain_rows(std::int64_t count) {
+  Dataset data;
+  data.classes = count;
+  data.picture = PictureShape{2, 9, 11};
+  std::vector<float> pixels;
+  std::vector<std::int32_t> labels;
+  for (std::int64_t row = 0; row < count; ++row) {
+    pixels.insert(pixels.end(), 198, static_cast<float>(row));
+    labels.push_back(static_cast<std::int32_t>(row));
+  }
+  data.inputs = Tensor::from({count, 198}, pixels);
+  data.targets = Tensor::from({count}, labels);
+  return data;
+}
+
+TEST(RowAugmenter, MixesTwoRowsOfTheData) {
+  constexpr std::int64_t kRows = 12;
+  const Dataset data = plain_rows(kRows);
+  for (const auto& [steps, variance] :
+       {std::pair("mixup=1", 1.0 / 12), {"mixup=0.2", 0.25 / 1.4}, {"cutmix=1", 0.0}}) {
+    RowAugmenter augmenter(parse_augmentation(std::string(steps) + "@1"), data, kRows + 1);
+    std::vector<float> x(198), y(kRows + 1);
+    std::vector<double> shares;
+    std::vector<int> others(kRows);
+    for (std::uint64_t epoch = 0; epoch < 400; ++epoch)
+      for (std::int64_t row = 0; row < kRows; ++row) {
+        augmenter(Key(3).fold_in(epoch), row, x, y);
+        std::int64_t other = row;
+        double sum = 0, mean = 0;
+        for (std::int64_t c = 0; c <= kRows; ++c) {
+          const float p = y[static_cast<std::size_t>(c)];
+          sum += static_cast<double>(p);
+          if (c != row && p > 0.0f) other = c;
+        }
+        EXPECT_NEAR(sum, 1, 1e-6);
+        ++others[static_cast<std::size_t>(other)];
+        const double own = other == row ? 1 : static_cast<double>(y[static_cast<std::size_t>(row)]);
+        if (other != row) shares.push_back(own);
+        for (const float v : x) {
+          mean += static_cast<double>(v) / 198;
+          if (steps == std::string("cutmix=1")) {
+            EXPECT_TRUE(v == static_cast<float>(row) || v == static_cast<float>(other));
+          }
+        }
+        EXPECT_NEAR(mean, own * static_cast<double>(row) + (1 - own) * static_cast<double>(other),
+                    1e-4);
+        if (steps != std::string("cutmix=1")) {
+          EXPECT_NEAR(static_cast<double>(x[0]), static_cast<double>(x[197]), 1e-5);
+        }
+      }
+    // A partner is any row, its share that of the distribution. (A cut of less than a pixel, or an
+    // own row, shows no partner.)
+    const Spread s = spread_of(shares);
+    if (variance > 0) {
+      EXPECT_NEAR(s.mean, 0.5, 0.02) << steps;
+      EXPECT_NEAR(s.deviation * s.deviation, variance, 0.01) << steps;
+      for (const int count : others) EXPECT_NEAR(count, 400, 90) << steps;
+    } else {
+      EXPECT_GT(s.most, 0.9);
+      EXPECT_LT(s.least, 0.2);
+    }
+  }
+}
+
+TEST(RowAugmenter, DependsOnTheEpochsKeyAndTheRowAlone) {
+  const Dataset data = digits(Key(1), 30);
+  const Augmentation augmentation = parse_augmentation("digits,mixup=0.5,cutmix=1");
+  RowAugmenter used(augmentation, data, 10);
+  std::vector<float> x(784), y(10), again_x(784), again_y(10), plain(784);
+  Augmenter augmenter(augmentation, kDigitShape);
+  int differing = 0;
+  for (std::int64_t row = 29; row >= 0; --row) {
+    used(Key(4), row, x, y);
+    RowAugmenter(augmentation, data, 10)(Key(4), row, again_x, again_y);
+    EXPECT_EQ(x, again_x);
+    EXPECT_EQ(y, again_y);
+    const auto r = static_cast<std::uint64_t>(row);
+    augmenter(Key(4).fold_in(r), data.inputs.rows(row, 1).values<float>(), plain);
+    differing += x != plain;
+  }
+  EXPECT_GT(differing, 20);
+}
+
+TEST(RowAugmenter, RefusesTargetsThatAreNoClasses) {
+  Dataset data = digits(Key(1), 3);
+  const Augmentation mixing = parse_augmentation("mixup");
+  EXPECT_TRUE(mixes(mixing));
+  EXPECT_FALSE(mixes(parse_augmentation("digits")));
+  expect_refused(ErrorCode::kInvalidArgument, [&] { RowAugmenter(mixing, data, 9); });
+  expect_refused(ErrorCode::kInvalidArgument, [&] {
+    augment(mixing, data.inputs.reshape({3, 28, 28}), Key(1));
+  });
+  RowAugmenter augmenter(mixing, data, 10);
+  std::vector<float> x(784), y(9);
+  expect_refused(ErrorCode::kShape, [&] { augmenter(Key(1), 0, x, y); });
+  data.task = Task::kRegression;
+  data.targets = Tensor::zeros({Dtype::kF32, {3, 1}});
+  expect_refused(ErrorCode::kInvalidArgument, [&] { check_augmentation(mixing, data); });
+}
+
 // ---- how it is shown
 
 TEST(PictureSheet, ShowsWholePictures) {

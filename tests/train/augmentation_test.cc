@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 
@@ -80,13 +81,13 @@ TEST(Augmentation, OfALoaderIsThatOfTheRow) {
 }
 
 // With threads and ranks, and resumed in the middle of the second epoch.
-TEST(Augmentation, OfARunHasTheSameBits) {
+void expect_the_same_bits(const Augmentation& augmentation) {
   const TrainOptions options{.epochs = 3,
                              .batch = 20,
                              .shards = 4,
                              .rule = {optim::AdamW{}},
                              .seed = 5,
-                             .augmentation = augmentation_of_digits()};
+                             .augmentation = augmentation};
   const Split& data = few_digits();
   const auto trained = [&](int ranks, int threads, std::int64_t stop, bool ahead) {
     std::uint64_t hash = 0;
@@ -124,6 +125,46 @@ TEST(Augmentation, OfARunHasTheSameBits) {
   }());
   while (plain.ending() == Ending::kNone) plain.step();
   EXPECT_NE(hash_of_state(plain.state()), whole);
+}
+
+TEST(Augmentation, OfARunHasTheSameBits) { expect_the_same_bits(augmentation_of_digits()); }
+
+TEST(Augmentation, OfMixedExamplesHasTheSameBits) {
+  expect_the_same_bits(parse_augmentation("crop=2,mixup=0.4,cutmix=1"));
+}
+
+// The loss of a first step is that of the mixed targets, by hand.
+TEST(Augmentation, MixedTargetsAreProbabilities) {
+  for (const double smoothing : {0.0, 0.1}) {
+    Loss loss;
+    loss.label_smoothing = smoothing;
+    const Problem problem = mlp_problem(nn::mlp({784, 10}, relu), Task::kClassification, loss);
+    const Augmentation augmentation = parse_augmentation("mixup=1");
+    const Dataset& data = few_digits().train;
+    Trainer trainer(problem, few_digits(),
+                    {.epochs = 1, .batch = 71, .seed = 3, .augmentation = augmentation});
+    const Params params = trainer.state().params;
+    const auto w = params.at("layers.0.weight").values<float>();
+    const auto b = params.at("layers.0.bias").values<float>();
+    RowAugmenter augmenter(augmentation, data, 10);
+    std::vector<float> x(784), y(10);
+    double expected = 0;
+    for (std::int64_t row = 0; row < 71; ++row) {
+      augmenter(augment_key(3).fold_in(0), row, x, y);
+      std::vector<double> logits(10);
+      double sum = 0;
+      for (std::size_t c = 0; c < 10; ++c) {
+        logits[c] = static_cast<double>(b[c]);
+        for (std::size_t i = 0; i < 784; ++i)
+          logits[c] += static_cast<double>(w[c * 784 + i]) * static_cast<double>(x[i]);
+        sum += std::exp(logits[c]);
+      }
+      for (std::size_t c = 0; c < 10; ++c)
+        expected -= ((1 - smoothing) * static_cast<double>(y[c]) + smoothing / 10) *
+                    (logits[c] - std::log(sum)) / 71;
+    }
+    EXPECT_NEAR(trainer.step().step.loss, expected, 1e-5);
+  }
 }
 
 // With a rate of 0 the model stays: the validation set is as it is, the training set is black.

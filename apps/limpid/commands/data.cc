@@ -156,24 +156,21 @@ void write_sheet(const DataArguments& options, const Dataset& train) {
   if (!shape)
     throw UsageError(fmt::format("--sheet: expected pictures, the data has examples of type {}",
                                  to_string(train.input_type())));
-  check_augmentation(augmentation, train);
-  Augmenter augmenter(augmentation, *shape);
+  RowAugmenter augmenter(augmentation, train, train.classes);
   const std::int64_t drawn = augmentation.empty() ? 0 : kDrawnPictures;
   const std::int64_t columns = kDrawnPictures + 1;
   constexpr std::int64_t kLines = 8;
   const std::int64_t examples = std::min(train.size(), drawn > 0 ? kLines : kLines * columns);
   const auto size = static_cast<std::size_t>(shape->elements());
-  std::vector<float> pictures;
+  std::vector<float> pictures, probabilities(static_cast<std::size_t>(train.classes));
   for (std::int64_t row = 0; row < examples; ++row) {
     const Tensor example = train.inputs_of(row, 1);
     const std::span<const float> picture = example.values<float>();
     pictures.insert(pictures.end(), picture.begin(), picture.end());
     for (std::int64_t epoch = 0; epoch < drawn; ++epoch) {
       pictures.resize(pictures.size() + size);
-      augmenter(train::augment_key(0)
-                    .fold_in(static_cast<std::uint64_t>(epoch))
-                    .fold_in(static_cast<std::uint64_t>(row)),
-                picture, std::span(pictures).last(size));
+      augmenter(train::augment_key(0).fold_in(static_cast<std::uint64_t>(epoch)), row,
+                std::span(pictures).last(size), probabilities);
     }
   }
   const std::vector<std::byte> bytes = picture_sheet(pictures, *shape, columns);

@@ -38,8 +38,9 @@ class PrefetchingLoader {
     // Of the inputs: row r of the data is drawn in epoch e by augment_key.fold_in(e).fold_in(r).
     Augmentation augmentation = {};
     Key augment_key{0};
+    std::int64_t classes = 0;  // if that mixes examples: targets are f32 [classes], probabilities
   };
-  // `data` must outlive the loader. Throws what Batches and check_augmentation throw.
+  // `data` must outlive the loader. Throws what Batches and RowAugmenter throw.
   PrefetchingLoader(const Dataset& data, const Options& options, Pieces pieces);
   PrefetchingLoader(const Dataset&& data, const Options& options, Pieces pieces) = delete;
   ~PrefetchingLoader();
@@ -64,7 +65,7 @@ class PrefetchingLoader {
 
   void begin_epoch(std::int64_t epoch);
   bool fill(Slot& slot);
-  void augment(std::span<const std::int32_t> rows, std::byte* out);
+  void augment(std::span<const std::int32_t> rows, Slot& slot);
   void fill_all();
   [[noreturn]] static void refuse_more();
 
@@ -75,7 +76,7 @@ class PrefetchingLoader {
   std::unique_ptr<Batches> order_;
   std::int64_t order_of_ = -1;  // the epoch of order_ and offset_
   std::int64_t offset_ = 0;
-  std::optional<Augmenter> augmenter_;
+  std::optional<RowAugmenter> augmenter_;
   Slot slots_[2];  // piece p is in slot p % 2
 
   std::mutex mutex_;

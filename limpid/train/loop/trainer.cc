@@ -87,6 +87,11 @@ std::size_t tail_of(const Params& non_trainable, const std::vector<bool>& change
   return tail;
 }
 
+// The number of logits, or of other outputs.
+std::int64_t classes_of(const Problem& problem) {
+  return problem.inference.type(problem.inference.outputs().front().value).shape.back();
+}
+
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
   if (!(part.input_type() == x))
@@ -97,11 +102,10 @@ void check_part(const Problem& problem, const Dataset& part) {
     refuse_training(fmt::format("{}: expected targets of type {}, got {}", part.name,
                                 to_string(problem.target), to_string(part.target_type())),
                     ErrorCode::kShape);
-  const Type& output = problem.inference.type(problem.inference.outputs().front().value);
-  if (part.has_classes() && part.classes > output.shape.back())
+  if (part.has_classes() && part.classes > classes_of(problem))
     refuse_training(
         fmt::format("{}: expected at most {} classes, one per logit of the model, got {}",
-                    part.name, output.shape.back(), part.classes));
+                    part.name, classes_of(problem), part.classes));
 }
 
 }  // namespace
@@ -126,6 +130,8 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
       sums_(options.accumulate > 1 && options.shards == 1 ? zeros_of(sum_inputs(problem_))
                                                           : Params{}) {
   check();
+  if (mixes(options.augmentation))
+    problem_.mixed_target = Type{Dtype::kF32, {classes_of(problem_)}};
   if (options.recompute > 0) problem_.recompute = every(options.recompute);
   if (ranks && ranks->size() > options.shards)
     refuse_training(
@@ -444,12 +450,14 @@ void Trainer::feed_shard(std::int64_t shard) {
 void Trainer::feed(PrefetchingLoader::Pieces pieces) {
   loader_ = std::make_unique<PrefetchingLoader>(
       data_.train,
-      PrefetchingLoader::Options{.most_rows = batches_.most_rows(),
-                                 .key = key_.fold_in(kShuffleKey),
-                                 .offset_key = key_.fold_in(kOffsetKey),
-                                 .ahead = options_.gather_ahead,
-                                 .augmentation = options_.augmentation,
-                                 .augment_key = augment_key(options_.seed)},
+      PrefetchingLoader::Options{
+          .most_rows = batches_.most_rows(),
+          .key = key_.fold_in(kShuffleKey),
+          .offset_key = key_.fold_in(kOffsetKey),
+          .ahead = options_.gather_ahead,
+          .augmentation = options_.augmentation,
+          .augment_key = augment_key(options_.seed),
+          .classes = mixes(options_.augmentation) ? classes_of(problem_) : 0},
       std::move(pieces));
 }
 
