@@ -15,6 +15,7 @@
 #include "limpid/core/system_error.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/arrays.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/batch_range.h"
 #include "limpid/data/batches.h"
 #include "limpid/data/data_config.h"

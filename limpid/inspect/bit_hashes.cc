@@ -13,6 +13,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/half.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/digits.h"
 #include "limpid/distribute/shard_tree.h"
 #include "limpid/function/builder.h"
@@ -279,6 +280,33 @@ std::uint64_t hash_of_sharded_training(kernels::Isa isa, ThreadPool& pool) {
   return hash_all(all);
 }
 
+// ---- pictures
+
+// Digits after steps that move pixels; colours after each step; digits mixed with others, and their
+// targets.
+void add_pictures(Lines& lines) {
+  constexpr std::int64_t kDigits = 64;
+  const Dataset data = digits(Key(9), kDigits);
+  lines.push_back(
+      {"pictures of digits", hash(augment(parse_augmentation("digits,perspective=0.1@0.5,erase=6"),
+                                          data.inputs.reshape({kDigits, 28, 28}), Key(10)))});
+  std::uint64_t all = 0;
+  const Tensor colours = random_tensor({Dtype::kF32, {16, 3, 17, 23}}, Key(11), 0, 1);
+  for (const std::string& step : all_names<AugmentKind>()) {
+    const Augmentation augmentation = parse_augmentation(step + "@0.9");
+    if (!mixes(augmentation)) all = joined(all, hash(augment(augmentation, colours, Key(12))));
+  }
+  lines.push_back({"pictures of every step", all});
+  RowAugmenter rows(parse_augmentation("crop=2,mixup=0.4@0.8,cutmix=1@0.8"), data, data.classes);
+  std::vector<float> x(784), y(static_cast<std::size_t>(data.classes));
+  std::uint64_t mixed = 0;
+  for (std::int64_t row = 0; row < kDigits; ++row) {
+    rows(Key(13), row, x, y);
+    mixed = hash(std::as_bytes(std::span(y)), hash(std::as_bytes(std::span(x)), mixed));
+  }
+  lines.push_back({"pictures mixed", mixed});
+}
+
 }  // namespace
 
 std::uint64_t hash_of_numbers(const Tensor& tensor) { return hash(with_one_nan(tensor)); }
@@ -366,6 +394,7 @@ std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool) {
               pool);
   lines.push_back({"network mlp training", hash_of_training(isa, pool)});
   lines.push_back({"network mlp training in 5 shards", hash_of_sharded_training(isa, pool)});
+  add_pictures(lines);
   return lines;
 }
 

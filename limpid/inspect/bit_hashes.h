@@ -48,7 +48,8 @@ constexpr std::int64_t kFloatsInOneHash = 1 << 16;
 std::uint64_t hash_at_floats(const Op& function, std::uint64_t begin, std::uint64_t end,
                              kernels::Isa isa, ThreadPool& pool);
 
-// Hashes of networks: forward pass, gradients and a short training run. The pool shares the work.
+// Hashes of networks: forward pass, gradients and a short training run; and of augmented pictures.
+// The pool shares the work.
 std::vector<HashLine> network_hashes(kernels::Isa isa, ThreadPool& pool);
 
 // Runs networks row by row and in batches of every size up to 70. Returns the number of rows whose

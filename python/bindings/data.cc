@@ -10,6 +10,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
 #include "limpid/data/arrays.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/batch_range.h"
 #include "limpid/data/digits.h"
 #include "limpid/data/load_data.h"
@@ -685,6 +686,13 @@ void add_data(py::module_& m) {
       if (limpid::name(one) == task) return result_of(train::metrics_of(one, o, t));
     throw py::value_error(
         "task: expected classification, multilabel, regression or next_token, not '" + task + "'");
+  });
+  m.def("augment", [](const py::object& images, const std::string& steps, const Key& key) {
+    const Augmentation augmentation = parse_augmentation(steps);
+    const Tensor pictures = tensor_of(leaf_of(images, "augment"));
+    return to_python(interruptible_between([&](const std::function<void()>& between) {
+      return augment(augmentation, pictures, key, between);
+    }));
   });
   m.def("permutation", [](const Key& key, std::int64_t n) {
     const std::vector<std::int32_t> order = permutation(key, n);

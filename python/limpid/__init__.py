@@ -34,6 +34,7 @@ from ._files import load as load
 from ._files import save as save
 from ._params import Params as Params
 from ._transforms import *  # noqa: F403
+from .data import augment as augment
 from .errors import *  # noqa: F403
 from .language import LanguageModel as LanguageModel
 from .language import TextEmbedder as TextEmbedder

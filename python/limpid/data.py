@@ -13,7 +13,7 @@ from typing import Any, Iterator, Mapping, NamedTuple, Optional, Tuple
 from . import _core
 from ._core import Array, Dataset, Key
 
-__all__ = ["Batches", "Dataset", "Split", "batches", "digits", "from_arrays", "load", "metrics", "permutation", "synthetic", "synthetic_names"]
+__all__ = ["Batches", "Dataset", "Split", "augment", "batches", "digits", "from_arrays", "load", "metrics", "permutation", "synthetic", "synthetic_names"]
 
 
 class Split(NamedTuple):
@@ -103,6 +103,33 @@ def batches(
     if not isinstance(data, Dataset):
         raise TypeError(f"batches: expected a Dataset, such as lp.data.from_arrays({{'x': x, 'y': y}}).train, not {type(data).__name__}")
     return Batches(data, data._batch_rows(size, shuffle, keep_partial, key, epoch))
+
+
+def augment(images: Any, steps: str, key: Key) -> Array:
+    """Pictures drawn anew: picture i by ``key.fold_in(i)``, whatever is beside it.
+
+    Parameters
+    ----------
+    images : array, f32 [N, C, H, W] or [N, H, W]
+        Pixels from 0 to 1.
+    steps : str
+        As of ``limpid train --augment``: docs/reference/train.md lists the steps.
+    key : Key
+
+    Returns
+    -------
+    Array
+        Of the shape of `images`.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> x = lp.data.digits(lp.Key(1), 3).inputs.reshape(3, 28, 28)
+    >>> y = lp.augment(x, "shift=2,rotate=10", lp.Key(2))
+    >>> bool((lp.augment(x[:1], "shift=2,rotate=10", lp.Key(2)) == y[:1]).all())
+    True
+    """
+    return _core.augment(images, steps, key)
 
 
 def permutation(key: Key, n: int) -> Array:

@@ -1,12 +1,15 @@
 """Commands that list and describe: data, help, man pages, completions."""
 
 import csv
+import json
 import os
 import pathlib
 import re
 import shlex
+import struct
 import subprocess
 import unittest
+import zlib
 
 import tool
 
@@ -25,6 +28,40 @@ class Data(tool.ToolTest):
         self.shows("""
             data digits,count=100,split=80/20; data digits,count=100,split=80/20 --json; data digits,count=100 --json; data and,count=80,split=80/20 --json""")
         self.assertEqual(len(re.findall(r"\nexample \d: label \d\n", self.output("data", "digits,count=100", "--show"))), 3)
+
+    def sheet(self, *arguments):
+        """Width and height of the sheet that `data` writes, and its rows of grey pixels."""
+        self.output("data", *arguments, "--sheet", "sheet.png", cwd=self.folder)
+        png = (self.folder / "sheet.png").read_bytes()
+        self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+        width, height, bits, colours = struct.unpack(">IIBB", png[16:26])
+        self.assertEqual((bits, colours), (8, 0))
+        rows = zlib.decompress(png[41 : png.index(b"IEND") - 8])
+        return width, height, [rows[y * (width + 1) + 1 : (y + 1) * (width + 1)] for y in range(height)]
+
+    def test_sheets_of_pictures(self):
+        # 28 x 28 pixels, each two wide and two high, with gaps of 4.
+        width, height, rows = self.sheet("digits,count=25")
+        self.assertEqual((width, height), (10 * 60 + 4, 3 * 60 + 4))
+        self.assertGreater(max(rows[30]), 100)
+        drawn = self.sheet("digits,count=25", "--augment", "digits")
+        self.assertEqual(drawn[:2], (10 * 60 + 4, 8 * 60 + 4))
+        # The first of a line is the picture itself; the others differ from it and from each other.
+        cells = {b"".join(row[60 * i + 4 : 60 * i + 60] for row in drawn[2][4:60]) for i in range(10)}
+        self.assertEqual(len(cells), 10)
+        self.assertIn(b"".join(row[4:60] for row in rows[4:60]), cells)
+        self.refuses(2, "data moons --sheet a.png; data digits,count=9 --augment flip; data digits,count=9 --sheet a.png --augment flop")
+        self.refuses(1, "data digits,count=9 --sheet a.png --augment hue; data digits,count=9 --sheet missing/a.png")
+
+    def test_training_with_an_augmentation(self):
+        options = ("--data", "digits,count=60", *SMALL, "--epochs", "2", "--augment", "digits,erase=4@0.5")
+        self.output("train", *options, "--out", "one", cwd=self.folder)
+        self.output("train", "--config", "one/config.json", "--threads", "2", "--out", "two", cwd=self.folder)
+        one, two = ((self.folder / run / "model.safetensors").read_bytes() for run in ("one", "two"))
+        self.assertEqual(one, two)
+        self.assertEqual(json.loads((self.folder / "one/config.json").read_text())["augment"],
+                         "shift=2,rotate=10,scale=0.1,shear=10,elastic=4,erase=4@0.5")
+        self.refuses(2, "train --data moons --augment flip; train --data digits,count=9 --augment flip=2")
 
 
 class Help(tool.ToolTest):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Data sets by their options and part by part, files with what stands beside the arrays, and runs on data in memory."""
 
+import colorsys
 import json
 import pathlib
 import tempfile
@@ -36,6 +37,27 @@ class Data(Temporary):
             self.assertTrue(batches[-1][0].same_bits(batches[len(sizes) - 1][0]))
             with self.assertRaises(IndexError):
                 batches[-len(sizes) - 1]
+
+    def test_augmented_pictures(self):
+        x = lp.data.digits(lp.Key(1), 6).inputs.reshape(6, 1, 28, 28)
+        steps = "digits,noise=0.1@0.5"
+        y = lp.augment(x, steps, lp.Key(2))
+        self.assertEqual(y.type, x.type)
+        for i in range(6):
+            alone = lp.data.augment(np.asarray(x)[i : i + 1, 0], steps, lp.Key(2))
+            self.assertEqual(bool((alone[0] == y[i, 0]).all()), i == 0)
+        self.assertTrue((lp.augment(x, "none", lp.Key(2)) == x).all())
+        # The hue of each picture is turned by what its key draws: word 1 of the step's key.
+        colours = RNG.random((40, 3, 2, 2), dtype=np.float32)
+        turned = np.asarray(lp.augment(colours, "hue=0.5", lp.Key(3)))
+        for i in range(40):
+            drawn = float(lp.uniform(lp.Key(3).fold_in(i).fold_in(0), (2,))[1])
+            for before, after in zip(colours[i].reshape(3, 4).T, turned[i].reshape(3, 4).T):
+                hue, saturation, value = colorsys.rgb_to_hsv(*before.tolist())
+                np.testing.assert_allclose(after, colorsys.hsv_to_rgb((hue + drawn - 0.5) % 1, saturation, value), atol=2e-6)
+        self.refused(lambda: lp.augment(x, "flop", lp.Key(1)), "parse")
+        self.refused(lambda: lp.augment(x, "hue", lp.Key(1)), "invalid argument")
+        self.refused(lambda: lp.augment(x[0, 0], "flip", lp.Key(1)), "shape")
 
     def test_rows_names_and_noise(self):
         data = lp.data.digits(lp.Key(1), 20)

@@ -15,8 +15,12 @@
 #include "apps/limpid/support/output.h"
 #include "apps/limpid/support/scores.h"
 #include "limpid/core/number_text.h"
+#include "limpid/data/augment.h"
+#include "limpid/data/picture.h"
+#include "limpid/formats/file.h"
 #include "limpid/inspect/table.h"
 #include "limpid/train/diagnostics/data_facts.h"
+#include "limpid/train/loop/trainer.h"
 
 namespace limpid::tool {
 namespace {
@@ -25,6 +29,7 @@ struct DataArguments {
   std::string spec;
   bool show = false;
   std::int64_t count = 3;
+  std::string augment = "none", sheet;
   bool json = false;
 };
 
@@ -137,9 +142,47 @@ Json split_json(const Split& split, const train::DataFacts& facts) {
   return json;
 }
 
+// ---- a sheet of pictures
+
+// What training with seed 0 sees of a picture in its first epochs.
+constexpr std::int64_t kDrawnPictures = 9;
+
+// A line of the sheet for each example: its picture, then those that are drawn from it; without an
+// augmentation, the examples one after another.
+void write_sheet(const DataArguments& options, const Dataset& train) {
+  const Augmentation augmentation =
+      with_data_option([&] { return parse_augmentation(options.augment); });
+  const std::optional<PictureShape> shape = train.picture;
+  if (!shape)
+    throw UsageError(fmt::format("--sheet: expected pictures, the data has examples of type {}",
+                                 to_string(train.input_type())));
+  RowAugmenter augmenter(augmentation, train, train.classes);
+  const std::int64_t drawn = augmentation.empty() ? 0 : kDrawnPictures;
+  const std::int64_t columns = kDrawnPictures + 1;
+  constexpr std::int64_t kLines = 8;
+  const std::int64_t examples = std::min(train.size(), drawn > 0 ? kLines : kLines * columns);
+  const auto size = static_cast<std::size_t>(shape->elements());
+  std::vector<float> pictures, probabilities(static_cast<std::size_t>(train.classes));
+  for (std::int64_t row = 0; row < examples; ++row) {
+    const Tensor example = train.inputs_of(row, 1);
+    const std::span<const float> picture = example.values<float>();
+    pictures.insert(pictures.end(), picture.begin(), picture.end());
+    for (std::int64_t epoch = 0; epoch < drawn; ++epoch) {
+      pictures.resize(pictures.size() + size);
+      augmenter(train::augment_key(0).fold_in(static_cast<std::uint64_t>(epoch)), row,
+                std::span(pictures).last(size), probabilities);
+    }
+  }
+  const std::vector<std::byte> bytes = picture_sheet(pictures, *shape, columns);
+  const std::span<const std::byte> part(bytes);
+  write_file_atomically(options.sheet, std::span(&part, 1));
+}
+
 void data(const DataArguments& options) {
   const DataSpec spec = parse_data_option(options.spec);
   const Split split = with_data_option([&] { return load_data(spec); });
+  if (!options.sheet.empty()) write_sheet(options, split.train);
+  if (!options.sheet.empty() && is_standard_output(options.sheet)) return;
   const train::DataFacts facts = train::data_facts(split);
   if (options.json) return print_json(split_json(split, facts));
   print_facts(split, facts);
@@ -160,6 +203,17 @@ void add_data(Command& app) {
   command.option("--count", options->count, "Number of examples that --show prints")
       .needs(show)
       .check(within(1, kMostExamples));
+  const Option sheet =
+      command
+          .option("--sheet", options->sheet,
+                  "Write training examples that are pictures to this file, as one PNG")
+          .type("FILE");
+  command
+      .option("--augment", options->augment,
+              "Augmentation, as of train: the sheet shows each picture as in the first epochs of "
+              "seed 0")
+      .needs(sheet)
+      .type("LIST");
   command.flag("--json", options->json, "Print JSON").excludes(show);
   command.run([options] { data(*options); });
 }

@@ -9,14 +9,15 @@
 
 namespace limpid::tool {
 
-// Calls code(), and turns kParse errors, which are about the spec of --data, into UsageError.
+// Calls code(), and turns kParse errors, which are about the spec of --data or about the list of
+// --augment, into UsageError.
 template <class Code>
 auto with_data_option(const Code& code) {
   try {
     return code();
   } catch (const Error& e) {
     if (e.code() != ErrorCode::kParse) throw;
-    throw UsageError(std::string("--") + e.what());  // it begins with "data"
+    throw UsageError(std::string("--") + e.what());  // it begins with "data", "augment"
   }
 }
 

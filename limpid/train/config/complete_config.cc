@@ -85,6 +85,18 @@ void fill_class_weights(TrainConfig& c, const Dataset& train) {
            fmt::format("expected a weight for each of {} classes, got {}", classes, given));
 }
 
+// The steps, or a refusal that names the key: messages begin with its name.
+Augmentation augmentation_of(const TrainConfig& c, const Dataset* train = nullptr) {
+  if (!c.augment) return {};
+  try {
+    const Augmentation augmentation = parse_augmentation(*c.augment);
+    if (train) check_augmentation(augmentation, *train);
+    return augmentation;
+  } catch (const Error& e) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}", e.what()));
+  }
+}
+
 void fill_loss(TrainConfig& c, Task task, const Recipe& recipe) {
   fill(c.loss, std::string(name(usual_loss(task).kind)));
   const Loss::Kind kind = from_name<Loss::Kind>(*c.loss);
@@ -168,6 +180,7 @@ void detail::refuse(std::string_view path, const std::string& why) {
 
 void check_choices(const TrainConfig& c) {
   window_options_of(c);
+  augmentation_of(c);
   detail::refuse_keys_of_others(c);
   if (c.loss) check_loss_options(c);
   if (c.optimizer) optimizer_of(c);
@@ -199,6 +212,8 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   detail::fill_model_name(c, task);
   const Recipe& recipe = detail::recipe_of(c, data);
   c.recipe.reset();
+  if (data.train.picture && !recipe.augment.empty()) fill(c.augment, std::string(recipe.augment));
+  if (c.augment) c.augment = to_text(augmentation_of(c, &data.train));
   detail::fill_model(c, data, recipe);
   fill_loss(c, task, recipe);
   fill_class_weights(c, data.train);

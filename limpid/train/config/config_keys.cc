@@ -227,6 +227,19 @@ std::vector<ConfigKey> data_and_model_keys() {
        .help = "Tokenizer: characters (those in the text), bytes (all 256) or bpe:DIR (byte-pair "
                "encoding from DIR's tokenizer.json, or vocab.json and merges.txt)",
        .otherwise = WindowOptions{}.tokenizer},
+      {.path = "augment",
+       .flag = "--augment",
+       .member = &C::augment,
+       .help =
+           "Augmentation of the training set's pictures: steps and presets, each after a comma, "
+           "such as shift=2,rotate=10 or digits (docs/reference/train.md lists them)",
+       .otherwise = by_recipe([](const detail::Recipe& recipe) {
+         return recipe.augment.empty() ? std::string("none") : std::string(recipe.augment);
+       }),
+       .set =
+           [](TrainOptions& o, const C& c) {
+             if (c.augment) o.augmentation = parse_augmentation(*c.augment);
+           }},
 
       {.path = "recipe",
        .flag = "--recipe",
@@ -692,6 +705,13 @@ std::string train_reference() {
   for (const ConfigKey& key : config_keys())
     page += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", key.path, key.flag, kind_text(key),
                         range_of(key), key.otherwise, key.help);
+  page +=
+      "\n## Augmentation\n\n"
+      "`--augment` takes steps and presets, each after a comma. A step is NAME, NAME=A, "
+      "NAME@PROBABILITY or NAME=A@PROBABILITY, as in\n"
+      "`shift=2,rotate=10@0.5,flip`. Each number is drawn uniformly from its range, anew for every "
+      "example and epoch.\n\n" +
+      augment_reference();
   return page;
 }
 

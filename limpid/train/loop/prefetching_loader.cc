@@ -33,9 +33,12 @@ void gather(const Type& one, std::span<const std::int32_t> rows, std::byte* out,
 
 PrefetchingLoader::PrefetchingLoader(const Dataset& data, const Options& options, Pieces pieces)
     : data_(data), options_(options), pieces_(std::move(pieces)) {
+  const Type target =
+      mixes(options.augmentation) ? Type{Dtype::kF32, {options.classes}} : data.target_type();
   for (Slot& slot : slots_)
-    slot = {room_for(data.input_type(), options.most_rows),
-            room_for(data.target_type(), options.most_rows), 0};
+    slot = {room_for(data.input_type(), options.most_rows), room_for(target, options.most_rows), 0};
+  if (!options.augmentation.empty())
+    augmenter_.emplace(options.augmentation, data, options.classes);
   if (options.ahead) {
     const limpid::detail::BlockedSignals blocked;
     thread_ = std::thread([this] { fill_all(); });
@@ -88,8 +91,11 @@ bool PrefetchingLoader::fill(Slot& slot) {
       static_cast<std::size_t>(piece->rows.begin), static_cast<std::size_t>(piece->rows.size()));
   slot.rows = piece->rows.size();
   if (!data_.windows) {
-    gather(data_.inputs, rows, slot.x.get());
-    gather(data_.targets, rows, slot.y.get());
+    if (augmenter_)
+      augment(rows, slot);
+    else
+      gather(data_.inputs, rows, slot.x.get());
+    if (!mixes(options_.augmentation)) gather(data_.targets, rows, slot.y.get());
     return true;
   }
   const TokenWindows& windows = *data_.windows;
@@ -98,6 +104,21 @@ bool PrefetchingLoader::fill(Slot& slot) {
   gather(data_.target_type(), rows, slot.y.get(),
          [&](std::int64_t row, auto out) { windows.write_targets(row, offset_, out); });
   return true;
+}
+
+// The rows of the inputs, and of targets that are mixed, each drawn by its key of this epoch.
+void PrefetchingLoader::augment(std::span<const std::int32_t> rows, Slot& slot) {
+  const Key key = options_.augment_key.fold_in(static_cast<std::uint64_t>(order_of_));
+  const auto size = static_cast<std::size_t>(data_.picture->elements());
+  const auto classes =
+      mixes(options_.augmentation) ? static_cast<std::size_t>(options_.classes) : 0;
+  auto* x = reinterpret_cast<float*>(slot.x.get());
+  auto* y = reinterpret_cast<float*>(slot.y.get());
+  for (const std::int32_t row : rows) {
+    (*augmenter_)(key, row, {x, size}, {y, classes});
+    x += size;
+    y += classes;
+  }
 }
 
 // The thread: piece p is gathered while piece p - 1 is in use, and not before.

@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 
+#include "limpid/data/augment.h"
 #include "limpid/data/batches.h"
 #include "limpid/data/dataset.h"
 #include "limpid/train/loop/batch_plan.h"
@@ -34,8 +35,12 @@ class PrefetchingLoader {
     Key key{0};                    // of the shuffling: epoch e uses permutation(key.fold_in(e), N)
     Key offset_key{0};             // of the offset at which an epoch of a text starts
     bool ahead = false;  // a thread gathers the next piece while the current one is in use
+    // Of the inputs: row r of the data is drawn in epoch e by augment_key.fold_in(e).fold_in(r).
+    Augmentation augmentation = {};
+    Key augment_key{0};
+    std::int64_t classes = 0;  // if that mixes examples: targets are f32 [classes], probabilities
   };
-  // `data` must outlive the loader. Throws what Batches throws.
+  // `data` must outlive the loader. Throws what Batches and RowAugmenter throw.
   PrefetchingLoader(const Dataset& data, const Options& options, Pieces pieces);
   PrefetchingLoader(const Dataset&& data, const Options& options, Pieces pieces) = delete;
   ~PrefetchingLoader();
@@ -60,6 +65,7 @@ class PrefetchingLoader {
 
   void begin_epoch(std::int64_t epoch);
   bool fill(Slot& slot);
+  void augment(std::span<const std::int32_t> rows, Slot& slot);
   void fill_all();
   [[noreturn]] static void refuse_more();
 
@@ -70,6 +76,7 @@ class PrefetchingLoader {
   std::unique_ptr<Batches> order_;
   std::int64_t order_of_ = -1;  // the epoch of order_ and offset_
   std::int64_t offset_ = 0;
+  std::optional<RowAugmenter> augmenter_;
   Slot slots_[2];  // piece p is in slot p % 2
 
   std::mutex mutex_;
@@ -78,7 +85,7 @@ class PrefetchingLoader {
   bool stop_ = false;
   bool no_more_ = false;  // there are no more pieces to gather
   std::exception_ptr error_;
-  std::thread thread_;  // uses pieces_, order_ and the slot that is not in use
+  std::thread thread_;  // uses pieces_, order_, augmenter_ and the slot that is not in use
 };
 
 }  // namespace limpid::train

@@ -106,7 +106,7 @@ Value losses_of(const Loss& loss, Value output, Value target) {
   switch (loss.kind) {
     case Loss::Kind::kCrossEntropy:
       // All labels of the data are classes.
-      if (loss.label_smoothing == 0 && loss.class_weights.empty())
+      if (loss.label_smoothing == 0 && loss.class_weights.empty() && !is_floating(target.dtype()))
         return softmax_cross_entropy(output, target);
       return cross_entropy(output, target,
                            {.reduction = Reduction::kNone,

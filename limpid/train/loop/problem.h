@@ -31,6 +31,9 @@ struct Problem {
   // output.
   Function inference;
   Type target;  // of one example
+  // Of one example in training, if that is another: probabilities, f32 [classes], of mixed
+  // examples.
+  std::optional<Type> mixed_target = {};
   // Initialises the trainable parameters.
   std::function<Params(Key)> init;
   // The initial non-trainable state: values that each step takes and returns, such as
@@ -81,8 +84,8 @@ Loss usual_loss(Task task);
 // Whether the loss accepts the targets of the task.
 bool fits(Loss::Kind kind, Task task);
 
-// The losses of an output, unreduced: one per example for cross-entropy, one per element for the
-// others.
+// The losses of an output, unreduced: one per example for cross-entropy, whose targets may also be
+// probabilities, one per element for the others.
 Value losses_of(const Loss& loss, Value output, Value target);
 
 // The same for a Problem. For a regression, errors are measured in the scales of the targets, which

@@ -27,8 +27,9 @@ std::vector<std::string> names_of(const Inputs& inputs) {
 // "x", "y" and "key".
 Inputs batch_inputs(const Problem& problem, std::int64_t rows) {
   const Type& x = problem.example().type;
+  const Type y = problem.mixed_target.value_or(problem.target);
   return {{"x", {x.dtype, x.shape.insert(0, rows)}},
-          {"y", {problem.target.dtype, problem.target.shape.insert(0, rows)}},
+          {"y", {y.dtype, y.shape.insert(0, rows)}},
           {"key", {Dtype::kI64, {}}}};
 }
 

@@ -14,8 +14,8 @@
 namespace limpid::train {
 namespace {
 
-// Purposes of the keys that are derived from a run's seed.
-enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey };
+// Purposes of the keys that are derived from a run's seed. 4 is that of its text samples.
+enum Purpose : std::uint64_t { kInitKey, kShuffleKey, kDropoutKey, kOffsetKey, kAugmentKey = 5 };
 
 [[noreturn]] void refuse_training(const std::string& message,
                                   ErrorCode code = ErrorCode::kInvalidArgument) {
@@ -87,6 +87,11 @@ std::size_t tail_of(const Params& non_trainable, const std::vector<bool>& change
   return tail;
 }
 
+// The number of logits, or of other outputs.
+std::int64_t classes_of(const Problem& problem) {
+  return problem.inference.type(problem.inference.outputs().front().value).shape.back();
+}
+
 void check_part(const Problem& problem, const Dataset& part) {
   const Type& x = problem.example().type;
   if (!part.fits(x))
@@ -97,14 +102,15 @@ void check_part(const Problem& problem, const Dataset& part) {
     refuse_training(fmt::format("{}: expected targets of type {}, got {}", part.name,
                                 to_string(problem.target), to_string(part.target_type())),
                     ErrorCode::kShape);
-  const Type& output = problem.inference.type(problem.inference.outputs().front().value);
-  if (part.has_classes() && part.classes > output.shape.back())
+  if (part.has_classes() && part.classes > classes_of(problem))
     refuse_training(
         fmt::format("{}: expected at most {} classes, one per logit of the model, got {}",
-                    part.name, output.shape.back(), part.classes));
+                    part.name, classes_of(problem), part.classes));
 }
 
 }  // namespace
+
+Key augment_key(std::uint64_t seed) { return Key(seed).fold_in(kAugmentKey); }
 
 // ---- a run
 
@@ -125,6 +131,8 @@ Trainer::Trainer(Problem problem, const Split& data, const TrainOptions& options
                                                           : Params{}),
       average_(options.ema > 0 ? last_model() : Params{}) {
   check();
+  if (mixes(options.augmentation))
+    problem_.mixed_target = Type{Dtype::kF32, {classes_of(problem_)}};
   if (options.recompute > 0) problem_.recompute = every(options.recompute);
   if (ranks && ranks->size() > options.shards)
     refuse_training(
@@ -166,6 +174,7 @@ void Trainer::check() const {
     refuse_training(fmt::format("{}: expected examples to train on, got none", data_.train.name));
   for (const Dataset* part : {&data_.train, &data_.validation, &data_.test})
     if (part->size() > 0) check_part(problem_, *part);
+  check_augmentation(options_.augmentation, data_.train);
   const std::vector<std::string> metrics = metric_names(problem_.task, data_.train.outputs());
   if (std::find(metrics.begin(), metrics.end(), options_.metric) == metrics.end())
     throw_missing(options_.metric, metrics);
@@ -446,10 +455,14 @@ void Trainer::feed_shard(std::int64_t shard) {
 void Trainer::feed(PrefetchingLoader::Pieces pieces) {
   loader_ = std::make_unique<PrefetchingLoader>(
       data_.train,
-      PrefetchingLoader::Options{.most_rows = batches_.most_rows(),
-                                 .key = key_.fold_in(kShuffleKey),
-                                 .offset_key = key_.fold_in(kOffsetKey),
-                                 .ahead = options_.gather_ahead},
+      PrefetchingLoader::Options{
+          .most_rows = batches_.most_rows(),
+          .key = key_.fold_in(kShuffleKey),
+          .offset_key = key_.fold_in(kOffsetKey),
+          .ahead = options_.gather_ahead,
+          .augmentation = options_.augmentation,
+          .augment_key = augment_key(options_.seed),
+          .classes = mixes(options_.augmentation) ? classes_of(problem_) : 0},
       std::move(pieces));
 }
 

@@ -20,6 +20,7 @@
 #include "limpid/compile/executable.h"
 #include "limpid/compile/plan_store.h"
 #include "limpid/core/enum_names.h"
+#include "limpid/data/augment.h"
 #include "limpid/data/dataset.h"
 #include "limpid/distribute/communicator.h"
 #include "limpid/optim/schedule.h"
@@ -70,8 +71,13 @@ struct TrainOptions {
   // then the model that is evaluated and kept (Polyak averaging); 0: the last values are. After n
   // updates the decay is at most (1 + n) / (10 + n), so that the first steps count less.
   double ema = 0;
-  bool gather_ahead = false;  // a thread gathers the next batch during a step
+  bool gather_ahead = false;       // a thread gathers the next batch during a step
+  Augmentation augmentation = {};  // of the training set's pictures, drawn by augment_key(seed)
 };
+
+// The key of a run's augmentation: row r of the training set is drawn in epoch e, from 0, by
+// augment_key(seed).fold_in(e).fold_in(r).
+Key augment_key(std::uint64_t seed);
 
 // The complete state of a run, to resume from.
 struct TrainState {

@@ -505,8 +505,8 @@ void Run::Impl::probe() {
   auto found = probes_.find(rows);
   if (found == probes_.end())
     found = probes_
-                .try_emplace(rows, loss_function(setup_.problem, rows),
-                             setup_.problem.parameters().size(), options_.pool)
+                .try_emplace(rows, loss_function(trainer_.problem(), rows),
+                             trainer_.problem().parameters().size(), options_.pool)
                 .first;
   tell(ProbeEvent{trainer_.steps_done() - 1, found->second(trainer_.observed())});
 }

@@ -32,6 +32,7 @@ struct Recipe {
   std::int64_t warmup = 0;  // at most a tenth of the run
   double label_smoothing = 0;
   double ema = 0;
+  std::string_view augment = {};  // of pictures
   // The length: epochs or steps; more epochs if least_steps need them.
   std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
