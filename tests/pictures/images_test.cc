@@ -339,6 +339,17 @@ TEST_F(Images, NumbersAreClassesWithoutNames) {
   expect_refused(ErrorCode::kFormat, [&] { load_examples(spec, model); });
 }
 
+TEST_F(Images, OfAModelOfAnotherTaskHaveNoTargets) {
+  put_pets("pets");
+  Dataset numbers = load_data("images:" + at("pets")).train;
+  numbers.task = Task::kRegression;
+  const DataSpec spec = parse_data_spec("images:" + at("pets"));
+  const Dataset rows = load_examples(spec, model_of(numbers), Targets::kIfPresent);
+  EXPECT_EQ(rows.task, Task::kRegression);
+  EXPECT_EQ(rows.target_type().shape.elements(), 0);
+  expect_refused(ErrorCode::kUnsupported, [&] { load_examples(spec, model_of(numbers)); });
+}
+
 TEST_F(Images, OnePictureForAModel) {
   put_pets("pets");
   const Model model = model_of(load_data("images:" + at("pets") + ",size=4x6,split=3/1").train);

@@ -74,17 +74,32 @@ void use_pictures_of(const DataConfig& config, ImagesOptions& options, const Dat
   options.white = shape.white;
 }
 
+// Of a model of another task the classes of files say nothing.
+void take_task_of(const DataConfig& config, Dataset& data, Targets targets, const DataSpec& spec) {
+  if (config.task == Task::kClassification) return;
+  if (targets == Targets::kRequired)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("data {}: pictures have classes, the task of the model is {}",
+                            in_quotes(to_text(spec)), name(config.task)));
+  data.task = config.task;
+  data.class_names = config.class_names;
+  data.target_names = config.target_names;
+  data.classes = 0;
+  data.targets = Tensor::zeros({Dtype::kF32, Shape{data.size(), 0}});
+}
+
 // The test set, or that of the spec's split; otherwise all rows.
 Dataset load_images_rows(const DataSpec& spec, const Model& model, Targets targets, std::int64_t) {
   ImagesSettings s = images_settings(spec);
   s.options.targets = targets;
   s.options.only_test = true;
   s.options.name_files = true;
-  if (const std::optional<DataConfig> config = data_config_of(model)) {
-    if (config->task == Task::kClassification) s.options.classes = config->class_names;
-    if (config->picture) use_pictures_of(*config, s.options, spec);
-  }
+  const std::optional<DataConfig> config = data_config_of(model);
+  if (config && config->task == Task::kClassification) s.options.classes = config->class_names;
+  if (config && config->picture) use_pictures_of(*config, s.options, spec);
   Split images = load_images(spec.value, s.options);
+  if (config)
+    for (Dataset* part : {&images.train, &images.test}) take_task_of(*config, *part, targets, spec);
   if (images.test.size() > 0) return std::move(images.test);
   if (!s.split) return std::move(images.train);
   Dataset test = split_rows(images.train, *s.split, split_key(s.seed)).test;
