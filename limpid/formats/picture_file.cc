@@ -20,13 +20,13 @@ bool begins_with(std::span<const std::byte> bytes, std::span<const unsigned char
 }
 
 bool is_png(std::span<const std::byte> bytes) {
-  constexpr std::array<unsigned char, 8> kMagic{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-  return begins_with(bytes, kMagic);
+  constexpr std::array<unsigned char, 8> kPngMagic{0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+  return begins_with(bytes, kPngMagic);
 }
 
 bool is_jpeg(std::span<const std::byte> bytes) {
-  constexpr std::array<unsigned char, 3> kMagic{0xff, 0xd8, 0xff};
-  return begins_with(bytes, kMagic);
+  constexpr std::array<unsigned char, 3> kJpegMagic{0xff, 0xd8, 0xff};
+  return begins_with(bytes, kJpegMagic);
 }
 
 StoredPicture read_stored(std::span<const std::byte> bytes, std::string_view where,

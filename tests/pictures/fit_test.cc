@@ -51,9 +51,10 @@ TEST(FitPicture, IsPyTorchsAntialiasedInterpolationAndTheCentre) {
     const std::vector<float> got =
         fitted(picture_of(height, width, channels, samples),
                {.channels = channels, .height = y.shape()[1], .width = y.shape()[2], .white = 255});
-    // PyTorch computes weights in f32: 255 times a few of its roundings.
+    // PyTorch computes the centres of pixels, up to 50 here, and the weights in f32: a weight is
+    // off by some roundings of 50, and a number by 255 times as much.
     for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_NEAR(got[i], y.values<float>()[i], 1e-4f) << count << ", " << i;
+      ASSERT_NEAR(got[i], y.values<float>()[i], 5e-4f) << count << ", " << i;
   }
   EXPECT_EQ(count, 10);
 }

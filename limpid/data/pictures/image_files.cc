@@ -1,3 +1,4 @@
+// Folders and tables of picture files, as lists.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -163,7 +163,7 @@ std::int32_t number_of_class(const std::string& name, std::string_view where) {
 
 // The class of each of the files' classes.
 std::vector<std::int32_t> classes_of_files(const ImageFiles& found,
-                                    const std::vector<std::string>& classes) {
+                                           const std::vector<std::string>& classes) {
   std::vector<std::int32_t> places;
   for (const std::string& name : found.classes) {
     const auto place = std::find(classes.begin(), classes.end(), name);
