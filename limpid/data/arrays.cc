@@ -57,6 +57,21 @@ void for_each_number(const Tensor& tensor, const F& f) {
   for_numbers(tensor, 0, static_cast<std::size_t>(tensor.elements()), f);
 }
 
+// ---- pictures
+
+// The smallest and the largest number of an array; NaN is neither.
+struct Range {
+  double least = std::numeric_limits<double>::infinity();
+  double greatest = -std::numeric_limits<double>::infinity();
+};
+
+std::int64_t white_of(Dtype dtype, const Range& range) {
+  if (range.least < 0) return 0;
+  if (is_integer(dtype) && dtype != Dtype::kBool)
+    return range.greatest > 1 && range.greatest <= 255 ? 255 : 0;
+  return range.greatest <= 1 ? 1 : 0;
+}
+
 // ---- one array of a source
 
 struct Array {
@@ -74,22 +89,75 @@ struct Array {
     report.broken("row {} of {} has {}, {}", row_of(element), in_quotes(name), number, expected);
   }
 
-  // f32 [N, columns].
-  Tensor numbers(Arrays memory) const {
+  // The picture of each row, without its `white`, and whether its channels are the last axis.
+  struct Pictures {
+    PictureShape shape;
+    bool channels_last = false;
+  };
+  std::optional<Pictures> pictures(ArrayLayout layout) const {
+    constexpr std::int64_t kSmallest = 8, kLargest = 65535;
+    const Shape& shape = values.shape();
+    if (layout == ArrayLayout::kFlat) return {};
+    if (layout != ArrayLayout::kAuto && shape.rank() != 4)
+      throw Error(ErrorCode::kShape,
+                  fmt::format("arrays: {} is {}, expected rank 4 for the layout {}",
+                              in_quotes(name), to_string(values.type()), limpid::name(layout)));
+    if (std::any_of(shape.begin() + 1, shape.end(), [](std::int64_t n) { return n > kLargest; }))
+      return {};
+    if (shape.rank() == 3 && shape[1] >= kSmallest && shape[2] >= kSmallest)
+      return Pictures{{.channels = 1, .height = shape[1], .width = shape[2]}};
+    if (shape.rank() != 4) return {};
+    const auto may_be_channels = [](std::int64_t n) { return n == 1 || n == 3 || n == 4; };
+    bool last = layout == ArrayLayout::kNhwc, first = layout == ArrayLayout::kNchw;
+    if (layout == ArrayLayout::kAuto) {
+      last = may_be_channels(shape[3]);
+      first = may_be_channels(shape[1]);
+    }
+    if (last && first)
+      report.broken(
+          "{} is {}: expected the option layout=nhwc, nchw or flat, as both its second "
+          "and its last axis may be channels",
+          in_quotes(name), to_string(values.type()));
+    if (last) return Pictures{{.channels = shape[3], .height = shape[1], .width = shape[2]}, true};
+    if (first) return Pictures{{.channels = shape[1], .height = shape[2], .width = shape[3]}};
+    return {};
+  }
+
+  // f32 [N, columns]; channels that are the last axis become the first one of a row.
+  Tensor numbers(Arrays memory, const std::optional<Pictures>& rows_of = {},
+                 Range* range = nullptr) const {
     for_each_number(values, [&](std::size_t i, double x) {
+      if (range) {
+        range->least = std::min(range->least, x);
+        range->greatest = std::max(range->greatest, x);
+      }
       if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
         refuse(i, x, "which is beyond f32");
     });
     const Shape shape{rows(), columns()};
-    if (memory == Arrays::kConstant && values.dtype() == Dtype::kF32) return values.reshape(shape);
+    const bool turned = rows_of && rows_of->channels_last && rows_of->shape.channels > 1;
+    if (memory == Arrays::kConstant && values.dtype() == Dtype::kF32 && !turned)
+      return values.reshape(shape);
+    const auto channels = static_cast<std::size_t>(turned ? rows_of->shape.channels : 1);
     const Tensor converted = Tensor::deferred_rows(
-        {Dtype::kF32, shape}, [from = values, width = static_cast<std::size_t>(columns())](
-                                  std::int64_t row, std::int64_t count, std::span<std::byte> out) {
+        {Dtype::kF32, shape},
+        [from = values, width = static_cast<std::size_t>(columns()), channels](
+            std::int64_t row, std::int64_t count, std::span<std::byte> out) {
           const DefaultFloatMode mode;
           const std::size_t first = static_cast<std::size_t>(row) * width;
           auto* const numbers = reinterpret_cast<float*>(out.data());
-          for_numbers(from, first, static_cast<std::size_t>(count) * width,
-                      [&](std::size_t i, double x) { numbers[i - first] = static_cast<float>(x); });
+          if (channels == 1) {
+            for_numbers(
+                from, first, static_cast<std::size_t>(count) * width,
+                [&](std::size_t i, double x) { numbers[i - first] = static_cast<float>(x); });
+            return;
+          }
+          for_numbers(
+              from, first, static_cast<std::size_t>(count) * width, [&](std::size_t i, double x) {
+                const std::size_t at = i % width;
+                numbers[i - first - at + at % channels * (width / channels) + at / channels] =
+                    static_cast<float>(x);
+              });
         });
     return memory == Arrays::kConstant ? converted : converted.read_once();
   }
@@ -122,10 +190,12 @@ Task task_of(const Array& y) {
 
 class Source {
  public:
-  Source(const Params& arrays, std::string_view where, Targets targets, Arrays memory)
+  Source(const Params& arrays, std::string_view where, Targets targets, Arrays memory,
+         ArrayLayout layout)
       : arrays_(arrays),
         targets_(targets),
         memory_(memory),
+        layout_(layout),
         where_(in_quotes(where)),
         report_("arrays", where) {}
 
@@ -142,7 +212,13 @@ class Source {
   Dataset part(const std::string& suffix, std::optional<Task> task, std::int64_t classes) const {
     const Array x = array("x" + suffix);
     Dataset data;
-    data.inputs = x.numbers(memory_);
+    const auto pictures = x.pictures(layout_);
+    Range range;
+    data.inputs = x.numbers(memory_, pictures, pictures ? &range : nullptr);
+    if (pictures) {
+      data.picture = pictures->shape;
+      data.picture->white = white_of(x.values.dtype(), range);
+    }
     data.task = task.value_or(Task::kRegression);
     data.targets = Tensor::zeros({Dtype::kF32, Shape{x.rows(), 0}});
     if (targets_ == Targets::kIfPresent && !has("y" + suffix)) return data;
@@ -212,6 +288,7 @@ class Source {
   const Params& arrays_;
   Targets targets_;
   Arrays memory_;
+  ArrayLayout layout_;
   std::string where_;
   Reporter report_;
 };
@@ -219,9 +296,9 @@ class Source {
 }  // namespace
 
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task,
-                   Targets targets, Arrays memory) {
+                   Targets targets, Arrays memory, ArrayLayout layout) {
   const DefaultFloatMode mode;
-  const Source source(arrays, where, targets, memory);
+  const Source source(arrays, where, targets, memory, layout);
   const bool given = source.has("x_train") || source.has("x_test");
   Split split;
   split.train = source.part(given ? "_train" : "", task, 0);
@@ -230,7 +307,9 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
   split.test = split.validation;
   if (!given) return split;
   const Dataset test = source.part("_test", split.train.task, split.train.classes);
-  const bool same_inputs = test.inputs.shape()[1] == split.train.inputs.shape()[1];
+  const bool same_inputs =
+      test.inputs.shape()[1] == split.train.inputs.shape()[1] &&
+      (!test.picture || !split.train.picture || test.picture->same_shape(*split.train.picture));
   const bool both_have_targets = source.has("y_train") && source.has("y_test");
   const bool same_targets =
       !both_have_targets ||

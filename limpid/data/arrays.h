@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "limpid/core/enum_names.h"
 #include "limpid/core/params.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/table/table.h"
@@ -17,6 +18,18 @@ inline constexpr std::int64_t kMaxArrayClasses = 65'536;
 
 // Whether the memory of arrays may change after a data set was made of them.
 enum class Arrays : std::uint8_t { kMayChange, kConstant };
+
+// What the axes of x are.
+enum class ArrayLayout : std::uint8_t {
+  kAuto,  // of rank 4, channels are the axis of 1, 3 or 4; of rank 3, height and width of at least
+          // 8
+  kNhwc,  // [N, height, width, channels]
+  kNchw,  // [N, channels, height, width]
+  kFlat,  // features, in their order
+};
+constexpr EnumNames<4> enum_names(ArrayLayout) {
+  return {"layout", {"auto", "nhwc", "nchw", "flat"}};
+}
 
 // A data set from the arrays "x" and "y" (only a training set), or "x_train", "y_train", "x_test"
 // and "y_test". Other arrays are ignored. `where` names the source in errors; its last path
@@ -34,9 +47,16 @@ enum class Arrays : std::uint8_t { kMayChange, kConstant };
 // number, is beyond kMaxArrayClasses or does not occur in training; for too many classes; for a
 // target that the task does not allow; and for a number that overflows f32.
 //
+// Pictures: if the layout says so, Dataset::picture has the shape of x, and rows are channels, each
+// [height, width]. Its `white` is 255 for integers from 0 to 255, of which one is above 1; 1 for
+// bools, and for other numbers from 0 to 1; else 0. With kAuto, x of another rank, or rank 4
+// without such an axis, is features; if both the second and the last axis may be channels, kFormat
+// is thrown. Any other layout needs rank 4, else kShape is thrown.
+//
 // x is converted at once, or with Arrays::kConstant whenever rows are read: then the data set takes
 // no memory but that of the arrays.
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task = {},
-                   Targets targets = Targets::kRequired, Arrays memory = Arrays::kMayChange);
+                   Targets targets = Targets::kRequired, Arrays memory = Arrays::kMayChange,
+                   ArrayLayout layout = ArrayLayout::kFlat);
 
 }  // namespace limpid

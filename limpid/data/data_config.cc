@@ -45,9 +45,10 @@ SplitRecord split_from_json(const JsonView& json) {
 PictureShape picture_from_json(const JsonView& json) {
   constexpr std::int64_t kMost = 65535;  // of a side: a product of three fits
   const std::vector<JsonView> sizes = json.elements();
-  if (sizes.size() != 3) json.refuse("channels, height and width");
+  if (sizes.size() != 3 && sizes.size() != 4)
+    json.refuse("channels, height, width, and the number of a white pixel unless it is 1");
   return {sizes[0].as_integer(1, kMost), sizes[1].as_integer(1, kMost),
-          sizes[2].as_integer(1, kMost)};
+          sizes[2].as_integer(1, kMost), sizes.size() == 4 ? sizes[3].as_integer(0, kMost) : 1};
 }
 
 }  // namespace
@@ -79,8 +80,10 @@ Json to_json(const DataConfig& config) {
     json["split"]["fold"] = Json::array({config.split->shares.fold, config.split->shares.folds});
   for (const std::uint64_t hash : config.drawn)
     json["drawn"].push_back(fmt::format("{:016x}", hash));
-  if (const auto& picture = config.picture)
+  if (const auto& picture = config.picture) {
     json["picture"] = Json::array({picture->channels, picture->height, picture->width});
+    if (picture->white != 1) json["picture"].push_back(picture->white);
+  }
   return json;
 }
 

@@ -25,8 +25,14 @@ struct PictureShape {
   std::int64_t channels = 1;
   std::int64_t height = 0;
   std::int64_t width = 0;
+  // The number of a white pixel, black being 0: 1, or 255 of bytes that are not scaled; 0: unknown.
+  std::int64_t white = 1;
 
   std::int64_t elements() const { return channels * height * width; }
+  // Whether channels, height and width are equal.
+  bool same_shape(const PictureShape& other) const {
+    return channels == other.channels && height == other.height && width == other.width;
+  }
   bool operator==(const PictureShape&) const = default;
 };
 

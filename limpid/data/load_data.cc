@@ -124,10 +124,30 @@ Split load_data(std::string_view spec, const LoadOptions& options) {
   return load_data(parse_data_spec(spec), options);
 }
 
+namespace {
+
+// Pictures of another shape may have as many numbers, and other numbers for the same colours.
+void check_pictures(const DataSpec& spec, const PictureShape& given, const PictureShape& taken) {
+  const bool same_range = given.white == taken.white || given.white == 0 || taken.white == 0;
+  if (given.elements() != taken.elements() || (given.same_shape(taken) && same_range)) return;
+  const auto text = [](const PictureShape& shape) {
+    return fmt::format("{} x {} x {} with {} as white", shape.channels, shape.height, shape.width,
+                       shape.white);
+  };
+  throw Error(ErrorCode::kShape, fmt::format("data {}: the model takes pictures of {}, got {}",
+                                             in_quotes(to_text(spec)), text(taken), text(given)));
+}
+
+}  // namespace
+
 Dataset load_examples(const DataSpec& spec, const Model& model, Targets targets,
                       std::int64_t most) {
   const DefaultFloatMode mode;
-  return checked_kind(spec).load_examples(spec, model, targets, most);
+  Dataset data = checked_kind(spec).load_examples(spec, model, targets, most);
+  const std::optional<DataConfig> config = data_config_of(model);
+  if (data.picture && config && config->picture)
+    check_pictures(spec, *data.picture, *config->picture);
+  return data;
 }
 
 namespace {

@@ -59,7 +59,8 @@ Split load_data(std::string_view spec, const LoadOptions& options = {});
 // The examples to run a model on: the test set, or all rows of a table or arrays that have no test
 // set and no "split" in the spec. A table or text is read with the schema or tokenizer of the
 // model. `most` bounds the rows that the caller uses: generated data may end there. Throws what
-// load_data throws, and kInvalidArgument for a text if the model has no tokenizer.
+// load_data throws, kInvalidArgument for a text if the model has no tokenizer, and kShape for
+// pictures of another shape, or with another number for white, than the model's.
 Dataset load_examples(const DataSpec& spec, const Model& model,
                       Targets targets = Targets::kRequired,
                       std::int64_t most = std::numeric_limits<std::int32_t>::max());

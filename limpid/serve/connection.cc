@@ -21,7 +21,8 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// Larger bodies are parsed on a thread of their own, as they would delay all connections.
+// Larger bodies, and pictures, are parsed on a thread of their own, as they would delay all
+// connections.
 constexpr std::size_t kLargeBody = 65'536;
 // Most bytes of further requests that are read while one is being answered.
 constexpr std::size_t kAhead = 65'536;
@@ -379,7 +380,7 @@ void Connection::handle() {
     arm(asked_ + time_of(request, shared_.options.limits.request_time));
     if (is_preflight(request)) {
       answer->send({.status = 204});
-    } else if (request.body.size() < kLargeBody) {
+    } else if (request.body.size() < kLargeBody && !has_picture(request)) {
       shared_.tell_of_round();
       shared_.options.handle(std::move(request), answer);
     } else {

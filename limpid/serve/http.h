@@ -37,6 +37,12 @@ struct Request {
   }
 };
 
+// Whether the body is a PNG or JPEG picture, by the request's Content-Type.
+inline bool has_picture(const Request& request) {
+  const std::string* const type = request.header("content-type");
+  return type && (type->starts_with("image/png") || type->starts_with("image/jpeg"));
+}
+
 // Data for the log beyond HTTP.
 struct Facts {
   std::string model = {};  // name of a served model; a response has that of its request's ticket

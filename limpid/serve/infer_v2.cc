@@ -17,6 +17,7 @@
 #include "limpid/core/json.h"
 #include "limpid/core/number_text.h"
 #include "limpid/core/visit_dtype.h"
+#include "limpid/data/pictures/fit_picture.h"
 #include "limpid/inspect/bit_hashes.h"
 #include "limpid/serve/http_error.h"
 
@@ -534,6 +535,28 @@ InferRequest parse_infer(const Signature& model, std::string_view body,
   const auto [json, binary] = parts_of(body, json_bytes);
   ThreadParser parser;
   return Reader(model, limits, json, binary).read(parser.parse(json));
+}
+
+InferRequest parse_picture(const Signature& model, const std::optional<PictureShape>& shape,
+                           std::string_view body, const Limits& limits) {
+  if (!shape)
+    throw HttpError(415, fmt::format("the model {} was not trained on pictures: expected JSON",
+                                     in_quotes(model.name)));
+  InferRequest request;
+  request.rows = 1;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+    request.outputs.push_back({i, false});
+    request.output_bytes += model.outputs[i].type.bytes();
+  }
+  if (request.output_bytes > limits.answer)
+    throw HttpError(413, fmt::format("outputs: expected at most {} bytes, got {}", limits.answer,
+                                     request.output_bytes));
+  request.inputs.push_back(Tensor::generate<float>(
+      model.inputs.front().type.shape.insert(0, 1), [&](std::span<float> numbers) {
+        read_picture(std::as_bytes(std::span(body)), "the body", *shape, numbers,
+                     {.pixels = limits.pixels});
+      }));
+  return request;
 }
 
 std::vector<std::optional<Tensor>> parse_outputs(const Signature& model, std::string_view body,

@@ -38,6 +38,10 @@ struct InferRequest {
 // beyond the limits.
 InferRequest parse_infer(const Signature& model, std::string_view body,
                          std::optional<std::size_t> json_bytes, const Limits& limits);
+// A request for all outputs of one example, whose body is a PNG or JPEG picture. Throws HttpError
+// if the model takes none or the outputs are beyond the limits, and what read_picture throws.
+InferRequest parse_picture(const Signature& model, const std::optional<PictureShape>& shape,
+                           std::string_view body, const Limits& limits);
 // The size of the JSON part, from the request's header; nullopt if it has none. Throws HttpError
 // for an invalid number.
 std::optional<std::size_t> json_bytes_of(const Request& request);

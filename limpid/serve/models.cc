@@ -10,6 +10,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
+#include "limpid/data/pictures/picture_example.h"
 #include "limpid/inspect/bit_hashes.h"
 #include "limpid/models/generate.h"
 #include "limpid/models/prompt.h"
@@ -205,6 +206,7 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature = signature_of(model);
   served->signature.name = name;
   served->signature.version = version;
+  if (served->signature.inputs.size() == 1) served->pictures = picture_shape_of(model);
   served->language = language_of(model);
   served->embedding = embedding_of(model, name);
   if (options_.keep_sources) served->source = std::make_shared<Model>(model);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "limpid/data/chat/chat.h"
+#include "limpid/data/data_config.h"
 #include "limpid/data/text/tokenizer.h"
 #include "limpid/formats/model.h"
 #include "limpid/models/text_embedder.h"
@@ -55,6 +56,7 @@ struct EmbeddingService {
 struct ServedModel {
   Signature signature;
   std::shared_ptr<Batcher::Lane> lane;
+  std::optional<PictureShape> pictures;  // to which pictures are brought; nullopt: it takes none
   std::shared_ptr<const LanguageService> language;    // nullptr for any other model
   std::shared_ptr<const EmbeddingService> embedding;  // likewise
   std::function<std::size_t()> bytes;                 // current memory use in bytes

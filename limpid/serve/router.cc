@@ -231,6 +231,12 @@ void Router::v2_model(Request request, const std::shared_ptr<Answer>& answer) {
   }
 }
 
+InferRequest Router::asked_of(const Request& request, const ServedModel& model) const {
+  if (has_picture(request))
+    return parse_picture(model.signature, model.pictures, request.body, parts_.limits);
+  return parse_infer(model.signature, request.body, json_bytes_of(request), parts_.limits);
+}
+
 void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
                    const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
@@ -239,8 +245,7 @@ void Router::infer(Request request, std::shared_ptr<const ServedModel> model,
   static const Response kFull = error_response({503, "the queue is full", {{"Retry-After", "1"}}});
   const auto refuse = [&] { answer->send(kFull); };
   if (parts_.batcher.full()) return refuse();
-  auto asked = std::make_shared<InferRequest>(
-      parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
+  auto asked = std::make_shared<InferRequest>(asked_of(request, *model));
   // A few bytes may ask for a large answer, and its client may read it slowly.
   std::shared_ptr<const void> share = answer_bytes_.take(asked->output_bytes);
   if (!share)
@@ -271,8 +276,7 @@ void Router::trace(const Request& request, std::shared_ptr<const ServedModel> mo
   expect_method(request, "POST");
   if (!parts_.may_inspect || !model->source)
     throw HttpError(403, "the server allows no traces: expected --inspect");
-  auto asked = std::make_shared<const InferRequest>(
-      parse_infer(model->signature, request.body, json_bytes_of(request), parts_.limits));
+  auto asked = std::make_shared<const InferRequest>(asked_of(request, *model));
   if (asked->rows != 1)
     throw HttpError(400, fmt::format("trace: expected one row, got {}", asked->rows));
   std::optional<NeuronPlace> place;

@@ -12,6 +12,7 @@
 #include "limpid/serve/budget.h"
 #include "limpid/serve/http.h"
 #include "limpid/serve/http_error.h"
+#include "limpid/serve/infer_v2.h"
 #include "limpid/serve/limits.h"
 #include "limpid/serve/metrics.h"
 #include "limpid/serve/models.h"
@@ -48,6 +49,7 @@ class Router {
   void v2(Request request, const std::shared_ptr<Answer>& answer);
   void v2_model(Request request, const std::shared_ptr<Answer>& answer);
   void repository(const Request& request, const std::shared_ptr<Answer>& answer);
+  InferRequest asked_of(const Request& request, const ServedModel& model) const;
   void infer(Request request, std::shared_ptr<const ServedModel> model,
              const std::shared_ptr<Answer>& answer);
   void trace(const Request& request, std::shared_ptr<const ServedModel> model,

@@ -74,6 +74,63 @@ TEST(Arrays, ThatAreConstantAreConvertedWhenTheyAreRead) {
   EXPECT_NE(inputs(f32, Arrays::kMayChange).identity(), f32.identity());
 }
 
+// The numbers 0, 1, ..., each its place in the array.
+template <class T>
+Tensor places(const Shape& shape) {
+  return Tensor::generate<T>(shape, [](std::span<T> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(i);
+  });
+}
+
+Dataset pictures(const Tensor& x, ArrayLayout layout = ArrayLayout::kAuto,
+                 Arrays memory = Arrays::kMayChange) {
+  return arrays_split({{"x", x}, {"y", ints(Shape{2}, {0, 1})}}, "a", {}, Targets::kRequired,
+                      memory, layout)
+      .train;
+}
+
+TEST(Arrays, OfPicturesKeepTheirShape) {
+  const auto shape = [](const Shape& of, ArrayLayout layout = ArrayLayout::kAuto) {
+    return pictures(places<double>(of), layout).picture;
+  };
+  EXPECT_EQ(shape({2, 8, 9}), (PictureShape{1, 8, 9, 0}));
+  EXPECT_EQ(shape({2, 5, 7, 3}), (PictureShape{3, 5, 7, 0}));
+  EXPECT_EQ(shape({2, 4, 5, 7}), (PictureShape{4, 5, 7, 0}));
+  EXPECT_EQ(shape({2, 1, 5, 7}), (PictureShape{1, 5, 7, 0}));
+  EXPECT_EQ(shape({2, 5, 7, 6}, ArrayLayout::kNhwc), (PictureShape{6, 5, 7, 0}));
+  EXPECT_EQ(shape({2, 3, 5, 3}, ArrayLayout::kNhwc), (PictureShape{3, 3, 5, 0}));
+  EXPECT_EQ(shape({2, 3, 5, 3}, ArrayLayout::kNchw), (PictureShape{3, 5, 3, 0}));
+  for (const Shape& none : {Shape{2, 8}, Shape{2, 7, 9}, Shape{2, 5, 7, 6}, Shape{2, 2, 2, 2, 3}})
+    EXPECT_FALSE(shape(none)) << to_string(none);
+  EXPECT_FALSE(shape({2, 3, 5, 3}, ArrayLayout::kFlat));
+  expect_refused(ErrorCode::kFormat, [&] { shape({2, 3, 5, 3}); });
+  expect_refused(ErrorCode::kShape, [&] { shape({2, 8, 9}, ArrayLayout::kNhwc); });
+}
+
+TEST(Arrays, ChannelsThatAreLastBecomeTheFirst) {
+  const std::vector<float> turned{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
+  for (const Arrays memory : {Arrays::kMayChange, Arrays::kConstant})
+    for (const Tensor& x : {places<float>({2, 2, 2, 3}), places<std::uint8_t>({2, 2, 2, 3})}) {
+      const Tensor rows = pictures(x, ArrayLayout::kNhwc, memory).inputs;
+      EXPECT_TRUE(rows.rows(0, 1).same_bits(Tensor::from<float>(Shape{1, 12}, turned)));
+      EXPECT_EQ(rows.rows(1, 1).values<float>()[1], 15.0f);
+      EXPECT_TRUE(pictures(x, ArrayLayout::kNchw, memory).inputs.same_bits(places<float>({2, 12})));
+    }
+}
+
+TEST(Arrays, OfPicturesKnowTheNumberOfWhiteIfItIsPlain) {
+  const auto white = [](const Tensor& x) { return pictures(x).picture->white; };
+  const Shape shape{2, 8, 8};
+  EXPECT_EQ(white(places<std::uint8_t>(shape)), 255);
+  EXPECT_EQ(white(places<std::int64_t>(shape)), 255);
+  EXPECT_EQ(white(places<std::int64_t>({2, 8, 17})), 0);
+  EXPECT_EQ(white(places<std::int8_t>({2, 8, 9})), 0);
+  EXPECT_EQ(white(places<float>(shape)), 0);
+  EXPECT_EQ(white(Tensor::zeros({Dtype::kU8, shape})), 0);
+  EXPECT_EQ(white(Tensor::zeros({Dtype::kBool, shape})), 1);
+  EXPECT_EQ(white(Tensor::zeros({Dtype::kF64, shape})), 1);
+}
+
 TEST(Arrays, TheTaskFollowsFromTheTargets) {
   const auto task = [](const Tensor& y) { return of(kX, y).task; };
   EXPECT_EQ(task(Tensor::from<bool>(Shape{2}, {true, false})), Task::kClassification);

@@ -204,6 +204,38 @@ TEST_F(LoadData, Arrays) {
   EXPECT_EQ(parts.test.size(), 2);
 }
 
+// Channels last in the file, first in a row; for a model of features as they are in the file.
+TEST_F(LoadData, ArraysOfPictures) {
+  std::vector<std::uint8_t> bytes(6 * 9 * 8 * 3);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i * 7);
+  const Tensor x = Tensor::from<std::uint8_t>(Shape{6, 9, 8, 3}, bytes);
+  save_npz(folder_ / "pictures.npz", {{"x", x}, {"y", y_}});
+  const std::string spec = "npz:" + at("pictures.npz");
+  const Split split = load_data(spec);
+  EXPECT_EQ(split.train.picture, (PictureShape{3, 9, 8, 255}));
+  const Dataset turned = load_examples(parse_data_spec(spec), model_for(split.train));
+  const Dataset flat = load_data(spec + ",layout=flat,split=1/0").train;
+  EXPECT_FALSE(flat.picture);
+  EXPECT_EQ(turned.inputs_of(0, 1).values<float>()[1], flat.inputs_of(0, 1).values<float>()[3]);
+  expect_same(load_examples(parse_data_spec(spec), model_for(flat)), flat);
+  expect_refused(ErrorCode::kShape, [&] {
+    load_examples(parse_data_spec(spec + ",layout=nchw"), model_for(split.train));
+  });
+  // Numbers of another range.
+  Dataset other = split.train;
+  other.picture->white = 1;
+  expect_refused(ErrorCode::kShape,
+                 [&] { load_examples(parse_data_spec(spec), model_for(other)); });
+  const DataConfig config = data_config(split.train);
+  const Json json = to_json(config);
+  EXPECT_EQ(data_config_from_json(JsonView(json)).picture, config.picture);
+  for (const char* picture : {"[3, 9]", "[3, 9, 8, 255, 1]", "[0, 9, 8]", "[3, 9, 8, -1]"}) {
+    Json broken = json;
+    broken["picture"] = Json::parse(picture);
+    EXPECT_THROW(data_config_from_json(JsonView(broken)), Error) << picture;
+  }
+}
+
 TEST_F(LoadData, TextsAsTheOptionsWantThem) {
   const LoadOptions options{.text = {.context = 3, .every_token = true, .tokenizer = "bytes"}};
   expect_same(load_data("text:" + at("text"), options),

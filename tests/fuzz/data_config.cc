@@ -34,7 +34,7 @@ std::vector<Bytes> seeds() {
       R"("targets":[{"name":"t","categorical":true,"categories":["no","yes"]}]})";
   const std::string data =
       R"({"task":"classification","feature_names":["a","b=x"],"class_names":["no","yes"],)"
-      R"("target_names":["t"],"table":)" +
+      R"("target_names":["t"],"picture":[3,8,9,255],"table":)" +
       schema + R"(,"split":{"shares":[80,10,10],"seed":"7","rows":210,"hash":"00ff"}})";
   const std::string model =
       R"({"model":"mlp","sizes":[3,4,2],"activation":"relu","dropout":0.5,"init":"he","norm":"batch",)"

@@ -94,6 +94,12 @@ std::span<const Target* const> all_targets() {
       &safetensors(), &model(),     &npy(),           &npz(),         &idx(),
       &gzip(),        &csv(),       &table(),         &function(),    &train_config(),
       &data_config(), &tokenizer(), &chat_template(), &huggingface(),
+#ifdef LIMPID_FUZZ_PNG
+      &png(),
+#endif
+#ifdef LIMPID_FUZZ_JPEG
+      &jpeg(),
+#endif
 #ifdef LIMPID_FUZZ_ONNX
       &onnx_model(),
 #endif

@@ -45,6 +45,8 @@ const Target& run_log();
 const Target& tokenizer();
 const Target& chat_template();
 const Target& huggingface();
+const Target& png();         // where libpng is here
+const Target& jpeg();        // where libjpeg is here
 const Target& onnx_model();  // where limpid_onnx is built
 const Target& http();        // where limpid_serve is built
 

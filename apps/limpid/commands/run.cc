@@ -135,6 +135,7 @@ std::vector<std::filesystem::path> files_read_by(const RunArguments& options) {
   std::vector<std::filesystem::path> files{options.model.path};
   for (const std::string& input : options.inputs)
     files.emplace_back(input.substr(std::min(input.size(), input.find('=') + 1)));
+  if (!options.examples.picture.empty()) files.emplace_back(options.examples.picture);
   if (!options.examples.data.empty())
     for (const auto& file : files_of(parse_data_option(options.examples.data)))
       files.push_back(file);
@@ -195,6 +196,7 @@ void add_run(Command& app) {
   add_input_option(command, options->inputs)
       .excludes(command.at("--data"))
       .excludes(command.at("--values"))
+      .excludes(command.at("--picture"))
       .excludes(command.at("--prompt"));
   add_threads_option(command, options->threads);
   const Option json = command.flag("--json", options->json, "Print JSON");

@@ -136,6 +136,7 @@ void add_trace(Command& app) {
   add_input_option(command, options->inputs)
       .excludes(command.at("--data"))
       .excludes(command.at("--values"))
+      .excludes(command.at("--picture"))
       .excludes(command.at("--prompt"));
   command.option("--neuron", options->neuron, "Neuron whose arithmetic to print, term by term")
       .type("LAYER:INDEX");

@@ -17,6 +17,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
 #include "limpid/data/picture.h"
+#include "limpid/data/pictures/picture_example.h"
 #include "limpid/inspect/table.h"
 #include "limpid/models/prompt.h"
 
@@ -128,7 +129,7 @@ Dataset rows_of_data(const ExampleOptions& options, const Model& model) {
   const bool all = !options.count && options.all_data;
   const std::int64_t least = first + options.count.value_or(1);
   const Dataset data = load_examples(spec, model, Targets::kIfPresent, all ? kMostExamples : least);
-  const bool rest = all || (!options.count && data.table);
+  const bool rest = all || (!options.count && (data.table || data.rows_of_table));
   if (data.rows_of_table && data.rows_of_table->whole() > data.size())
     return rows_of_whole(data, first,
                          rest ? std::nullopt : std::optional(options.count.value_or(1)));
@@ -149,9 +150,17 @@ void add_example_options(Command& command, ExampleOptions& options) {
       command.option("--values", options.values, "Numbers of one example, such as \"1.5,-0.7\"")
           .excludes(data)
           .type("NUMBERS");
+  const Option picture =
+      command
+          .option("--picture", options.picture,
+                  "PNG or JPEG file of one example, for a model of pictures: brought to their size")
+          .excludes(data)
+          .excludes(values)
+          .path("FILE");
   command.option("--prompt", options.prompt, "Text of one example, for a model with a tokenizer")
       .excludes(data)
-      .excludes(values);
+      .excludes(values)
+      .excludes(picture);
 }
 
 namespace {
@@ -205,8 +214,13 @@ Examples read_examples(const ExampleOptions& options, const Model& model) {
     Tensor inputs = fit_inputs(data, model);
     return {std::move(inputs), options.index, std::move(data)};
   }
+  if (!options.picture.empty()) {
+    Dataset data = load_picture(options.picture, model);
+    Tensor inputs = fit_inputs(data, model);
+    return {std::move(inputs), 0, std::move(data)};
+  }
   if (options.values.empty())
-    throw UsageError("expected one of --data, --values, --prompt and --input");
+    throw UsageError("expected one of --data, --values, --picture, --prompt and --input");
   return {example_of_numbers(parse_numbers(options.values), model), 0, {}};
 }
 
@@ -302,9 +316,9 @@ std::string picture_of(const Dataset& data, std::int64_t row) {
   const Tensor example = data.inputs.rows(row, 1);
   const std::span<const float> numbers = example.values<float>();
   const std::size_t pixels = numbers.size() / static_cast<std::size_t>(shape->channels);
+  const auto all = static_cast<float>(shape->channels * std::max<std::int64_t>(1, shape->white));
   std::vector<float> grey(pixels, 0.0f);
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    grey[i % pixels] += numbers[i] / static_cast<float>(shape->channels);
+  for (std::size_t i = 0; i < numbers.size(); ++i) grey[i % pixels] += numbers[i] / all;
   return half_blocks(grey, shape->width);
 }
 

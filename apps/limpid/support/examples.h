@@ -20,13 +20,14 @@ inline constexpr std::int64_t kMostExamples = 2'147'483'647;
 struct ExampleOptions {
   std::string data;
   std::string values;
+  std::string picture;  // a file
   std::optional<std::string> prompt;
   std::int64_t index = 0;
   std::optional<std::int64_t> count = 1;  // nullopt: the rest of a table, else one example
   bool all_data = false;                  // with count nullopt, the rest of other data, too
 };
 
-// Adds --data with --index, --values, and --prompt.
+// Adds --data with --index, --values, --picture, and --prompt.
 void add_example_options(Command& command, ExampleOptions& options);
 
 // Throws UsageError for a --prompt without characters.

@@ -17,7 +17,8 @@ namespace {
 std::vector<DataKind> make_kinds() {
   std::vector<DataKind> kinds{digits_kind()};
   for (const std::string_view name : synthetic_names()) kinds.push_back(synthetic_kind(name));
-  for (const auto& kind : {idx_kind(), csv_kind(), npz_kind(), npy_kind(), text_kind()})
+  for (const auto& kind :
+       {idx_kind(), images_kind(), cifar_kind(), csv_kind(), npz_kind(), npy_kind(), text_kind()})
     kinds.push_back(kind);
   return kinds;
 }

@@ -39,9 +39,11 @@ struct DataKind {
 // All kinds, in the order of the help.
 const std::vector<DataKind>& data_kinds();
 
+DataKind cifar_kind();
 DataKind csv_kind();
 DataKind digits_kind();
 DataKind idx_kind();
+DataKind images_kind();
 DataKind npy_kind();
 DataKind npz_kind();
 DataKind synthetic_kind(std::string_view name);
