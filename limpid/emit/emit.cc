@@ -64,6 +64,8 @@ constexpr std::string_view kAfter = R"(
 constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {
     {"algorithm", "std::min("},
     {"algorithm", "std::sort("},
+    {"algorithm", "std::copy("},
+    {"algorithm", "std::fill("},
     {"array", "std::array<"},
     {"cfenv", "std::fegetround("},
     {"cmath", "std::"},

@@ -7,7 +7,7 @@ namespace limpid::nn {
 Params Embedding::init(Key key) const { return {{"weight", weight_init(key, {count, features})}}; }
 
 Value Embedding::operator()(const Args& params, Value ids) const {
-  return embedding(params.at("weight"), ids);
+  return embedding(ids, params.at("weight"));
 }
 
 }  // namespace limpid::nn

@@ -677,7 +677,7 @@ Value number_like(Value like, double number) {
 Value add(Value a, Value b) { return binary_call(op::add, a, b); }
 Value subtract(Value a, Value b) { return binary_call(op::subtract, a, b); }
 Value multiply(Value a, Value b) { return binary_call(op::multiply, a, b); }
-Value remainder(Value a, Value b) { return binary_call(op::remainder, a, b); }
+Value fmod(Value a, Value b) { return binary_call(op::remainder, a, b); }
 Value divide(Value a, Value b) { return binary_call(op::divide, a, b); }
 Value maximum(Value a, Value b) { return binary_call(op::maximum, a, b); }
 Value minimum(Value a, Value b) { return binary_call(op::minimum, a, b); }

@@ -22,8 +22,9 @@ Value subtract(Value a, Value b);
 Value multiply(Value a, Value b);
 // Integers round toward zero. Division of integers by zero gives 0, with remainder a.
 Value divide(Value a, Value b);
-// The result has the sign of a, as C's fmod and %.
-Value remainder(Value a, Value b);
+// a - b trunc(a / b), with the sign of a, as C's fmod and %: the op `remainder`. numbers.h has
+// remainder(), with the sign of b.
+Value fmod(Value a, Value b);
 Value maximum(Value a, Value b);  // NaN if either is NaN; +0 is greater than -0
 Value minimum(Value a, Value b);
 
@@ -69,7 +70,7 @@ inline Comparison operator<=(Value a, Value b) { return less_equal(a, b); }
 inline Comparison operator>(Value a, Value b) { return less(b, a); }
 inline Comparison operator>=(Value a, Value b) { return less_equal(b, a); }
 // The same functions of a Value and a number.
-inline Value remainder(Value a, double b) { return remainder(a, number_like(a, b)); }
+inline Value fmod(Value a, double b) { return fmod(a, number_like(a, b)); }
 inline Value maximum(Value a, double b) { return maximum(a, number_like(a, b)); }
 inline Value minimum(Value a, double b) { return minimum(a, number_like(a, b)); }
 inline Value equal(Value a, double b) { return equal(a, number_like(a, b)); }

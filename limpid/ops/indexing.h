@@ -52,8 +52,8 @@ Value gather_along(Value x, Value indices, std::int64_t axis);
 Value take_rows(Value x, Value indices, std::int64_t batch = 0);
 // The same along any axis.
 Value take(Value x, Value indices, std::int64_t axis);
-// Rows of a table (V, d) for ids (...): (..., d), as PyTorch's Embedding.
-inline Value embedding(Value table, Value ids) { return take_rows(table, ids); }
+// Rows of a table (V, d) for ids (...): (..., d), as PyTorch's F.embedding.
+inline Value embedding(Value ids, Value table) { return take_rows(table, ids); }
 
 // The adjoint of gather: starts from `size` rows of zeros and adds row i of `updates` to row
 // indices[i], in the order of i. Indices outside of [0, size) are ignored. Throws kShape, kDtype.

@@ -547,9 +547,19 @@ Value binary_losses(const Value& logits, const Value& targets, const Value& posi
 
 }  // namespace
 
-Value binary_cross_entropy(Value logits, Value targets, Reduction reduction,
-                           Value positive_weight) {
+Value binary_cross_entropy_with_logits(Value logits, Value targets, Reduction reduction,
+                                       Value positive_weight) {
   return reduced(binary_losses(logits, targets, positive_weight), reduction);
+}
+
+Value binary_cross_entropy(Value probabilities, Value targets, Reduction reduction) {
+  const auto bounded_log = [](const Value& p) {
+    const Value none = p == number_like(p, 0), least = number_like(p, -100);
+    return select(none, least, maximum(log(select(none, number_like(p, 1), p)), least));
+  };
+  const Value losses =
+      targets * bounded_log(probabilities) + (1.0 - targets) * bounded_log(1.0 - probabilities);
+  return reduced(-losses, reduction);
 }
 
 Value multi_label_loss(Value logits, Value targets, Reduction reduction, Value positive_weight) {

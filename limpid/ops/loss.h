@@ -48,13 +48,20 @@ struct NllOptions {
 // integer labels (...). Weighted and reduced as in cross_entropy.
 Value nll_loss(Value log_probabilities, Value labels, const NllOptions& options = {});
 
-// Binary cross-entropy of sigmoid(logits), element-wise, targets in [0, 1]. positive_weight, which
-// broadcasts to the logits, multiplies the term of the positive targets.
-Value binary_cross_entropy(Value logits, Value targets, Reduction reduction = Reduction::kMean,
-                           Value positive_weight = {});
+// Binary cross-entropy of sigmoid(logits), element-wise, targets in [0, 1]: the op
+// `binary_cross_entropy`. positive_weight, which broadcasts to the logits, multiplies the term of
+// the positive targets.
+Value binary_cross_entropy_with_logits(Value logits, Value targets,
+                                       Reduction reduction = Reduction::kMean,
+                                       Value positive_weight = {});
+// Binary cross-entropy of probabilities in [0, 1], element-wise: -(t log p + (1 - t) log(1 - p)),
+// as PyTorch's. A logarithm below -100 counts as -100, with a gradient of 0 where p or 1 - p is 0.
+// A probability outside of [0, 1] gives NaN. Of logits, the other function is more accurate.
+Value binary_cross_entropy(Value probabilities, Value targets,
+                           Reduction reduction = Reduction::kMean);
 
-// Multi-label loss: the sum of binary_cross_entropy over the last axis, then the reduction over
-// examples.
+// Multi-label loss: the sum of binary_cross_entropy_with_logits over the last axis, then the
+// reduction over examples.
 Value multi_label_loss(Value logits, Value targets, Reduction reduction = Reduction::kMean,
                        Value positive_weight = {});
 

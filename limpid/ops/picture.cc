@@ -57,7 +57,7 @@ Value reflected(const Value& v, double low, double high) {
   const double span = high - low;
   if (span <= 0) return number_like(v, 0);
   const Value away = abs(v - low);
-  const Value within = remainder(away, 2 * span);
+  const Value within = fmod(away, 2 * span);
   return minimum(within, 2 * span - within) + low;
 }
 

@@ -17,7 +17,7 @@ std::span<const Op* const> all_ops() {
           sort_ops,      cumulative_ops, pool_ops,       matmul_ops,        conv_ops,
           quantized_ops, random_ops,     activation_ops, norm_ops,          softmax_ops,
           attention_ops, rotary_ops,     cache_ops,      loss_ops,          update_ops,
-          loop_ops})
+          loop_ops,      linalg_ops})
       all.insert(all.end(), list.begin(), list.end());
     return all;
   }();

@@ -10,10 +10,12 @@
 #include "limpid/emit/emit.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/optim/lbfgs.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/collapse.h"
 #include "limpid/transforms/expand.h"
 #include "limpid/transforms/grad.h"
+#include "limpid/transforms/jacobian.h"
 #include "limpid/transforms/jvp.h"
 #include "limpid/transforms/quantize.h"
 #include "limpid/transforms/simplify.h"
@@ -419,6 +421,42 @@ void add_functions(py::module_& m) {
     const Function& f = function_of(function, "jvp");
     const Wrt by = wrt_from(f, wrt);
     return to_python(unlocked([&] { return jvp(f, by); }));
+  });
+  m.def("jacobian", [](const py::object& function, const py::object& wrt, bool forward) {
+    const Function& f = function_of(function, "a Jacobian");
+    const Wrt by = wrt_from(f, wrt);
+    const JacobianMode mode = forward ? JacobianMode::kForward : JacobianMode::kReverse;
+    return to_python(unlocked([&] { return jacobian(f, by, mode); }));
+  });
+  m.def("hessian", [](const py::object& function, const py::object& wrt) {
+    const Function& f = function_of(function, "hessian");
+    const Wrt by = wrt_from(f, wrt);
+    return to_python(unlocked([&] { return hessian(f, by); }));
+  });
+  m.def("hvp", [](const py::object& function, const py::object& wrt) {
+    const Function& f = function_of(function, "hvp");
+    const Wrt by = wrt_from(f, wrt);
+    return to_python(unlocked([&] { return hvp(f, by); }));
+  });
+  // The minimum of a loss, a Function whose first input is the first of the values.
+  m.def("lbfgs", [](const py::object& function, const py::sequence& values, std::int64_t history,
+                    std::int64_t max_steps, std::int64_t max_line_search, double gradient_tolerance,
+                    double value_tolerance) {
+    const Function& f = function_of(function, "minimize");
+    Builder* const builder = under_way();
+    if (!builder) throw py::value_error("minimize: no Function is under way");
+    std::vector<Value> all;
+    for (const py::object& v : items_of(values)) all.push_back(value_in(*builder, v, "minimize"));
+    const optim::LbfgsResult r = optim::lbfgs(f, all.at(0), std::span(all).subspan(1),
+                                              {.history = history,
+                                               .max_steps = max_steps,
+                                               .max_line_search = max_line_search,
+                                               .gradient_tolerance = gradient_tolerance,
+                                               .value_tolerance = value_tolerance});
+    py::list results;
+    for (const Value& v : {r.x, r.value, r.gradient, r.steps, r.evaluations, r.status})
+      results.append(to_python(v));
+    return results;
   });
   m.def("vmap", [](const py::object& function, const py::sequence& axes, std::int64_t size) {
     const Function& f = function_of(function, "vmap");

@@ -417,7 +417,14 @@ constexpr FunctionRow kRows[] = {
     {"subtract", kXY, "NN", binary<subtract>},
     {"multiply", kXY, "NN", binary<multiply>},
     {"divide", kXY, "NN", binary<divide>},
-    {"remainder", kXY, "NN", binary<remainder>},
+    {"fmod", kXY, "NN", binary<fmod>,
+     "a - b trunc(a / b), with the sign of a, as C's fmod; lp.remainder has the sign of b.",
+     ">>> lp.fmod(lp.asarray([5.0, -5.0]), 3.0)\nlimpid.Array(f32[2] (2.0, -2.0))", "Array",
+     "remainder"},
+    {"remainder", kXY, "NN", binary<remainder>,
+     "a - b floor(a / b), with the sign of b, as NumPy's, PyTorch's and Python's %. Of integers, "
+     "with the divisor 0, a.",
+     ">>> lp.remainder(lp.asarray([5.0, -5.0]), 3.0)\nlimpid.Array(f32[2] (2.0, 1.0))", "Array", ""},
     {"maximum", kXY, "NN", binary<maximum>},
     {"minimum", kXY, "NN", binary<minimum>},
     {"equal", kXY, "NN", binary<equal>},
@@ -479,9 +486,17 @@ constexpr FunctionRow kRows[] = {
        if (strides.empty()) strides.assign(g.v(0).rank(), 1);
        return slice(g.v(0), g.ints(1), g.ints(2), strides);
      }},
-    {"split", "x, parts, axis=0", "VII",
-     [](const Given& g) -> Made { return split(g.v(0), g.i(1), g.i(2)); },
-     "Equal parts along one axis, a tuple."},
+    {"split", "x, parts, axis=0", "VSI",
+     [](const Given& g) -> Made {
+       if (PyIndex_Check(g.object(1)) && !PySequence_Check(g.object(1)))
+         return split(g.v(0), g.i(1), g.i(2));
+       return split_at(g.v(0), g.ints(1), g.i(2));
+     },
+     "Parts along one axis, a tuple, as NumPy's: `parts` equal ones, or those before, between and "
+     "from the places in `parts`, a sequence.",
+     ">>> lp.split(lp.asarray([1, 2, 3, 4]), [1, 3])\n(limpid.Array(i32[1] (1)), "
+     "limpid.Array(i32[2] (2, 3)), limpid.Array(i32[1] (4)))",
+     "Tuple[Array, ...]"},
     {"unstack", "x, axis=0", "VI", [](const Given& g) -> Made { return unstack(g.v(0), g.i(1)); },
      "The parts of size 1 along one axis, without that axis: a tuple."},
     {"stack", "parts, axis=0", "LI", [](const Given& g) -> Made { return stacked(g); },
@@ -490,18 +505,33 @@ constexpr FunctionRow kRows[] = {
      [](const Given& g) -> Made { return concatenate(g.all(0), g.i(1)); }},
     {"pad", "x, low, high, interior=(), value=0.0, mode='constant'", "VSSSDW",
      [](const Given& g) -> Made { return padded(g); }},
-    {"flip", "x, axis=-1", "VI", [](const Given& g) -> Made { return flip(g.v(0), g.i(1)); },
-     "The elements along an axis in the other order."},
+    {"flip", "x, axis=None", "VA",
+     [](const Given& g) -> Made {
+       Value x = g.v(0);
+       std::vector<std::int64_t> axes(x.rank());
+       std::iota(axes.begin(), axes.end(), 0);
+       for (const std::int64_t axis : g.axes(1).value_or(axes)) x = flip(x, axis);
+       return x;
+     },
+     "The elements along an axis, several or all, in the other order.",
+     ">>> lp.flip(lp.asarray([1, 2, 3]))\nlimpid.Array(i32[3] (3, 2, 1))", "Array"},
     {"gather", "x, indices, batch=0", "VVI",
      [](const Given& g) -> Made {
        return of_known_rows(g, take_rows(g.v(0), g.v(1), g.i(2)), g.i(2));
      },
      "Rows of x by index, after `batch` dimensions that both have. " LIMPID_INDICES},
-    {"take", "x, indices, axis=0", "VVI",
+    {"take", "x, indices, axis=None", "VVi",
      [](const Given& g) -> Made {
-       return of_known_rows(g, take(g.v(0), g.v(1), g.i(2)), g.i(2));
+       if (const auto axis = g.maybe_i(2))
+         return of_known_rows(g, take(g.v(0), g.v(1), *axis), *axis);
+       const Value flat = reshape(g.v(0), {g.v(0).shape().elements()});
+       g.require_indices(1, flat.shape()[0]);
+       return take(flat, g.v(1), 0);
      },
-     "Elements along any axis by index. " LIMPID_INDICES},
+     "Elements along an axis by index, or of all elements in their order, as NumPy's. " LIMPID_INDICES,
+     ">>> lp.take(lp.asarray([[1, 2], [3, 4]]), lp.asarray([3, 0]))\n"
+     "limpid.Array(i32[2] (4, 1))",
+     "Array"},
     {"take_along_axis", "x, indices, axis=-1", "VVI",
      [](const Given& g) -> Made {
        return of_known_rows(g, take_along_axis(g.v(0), g.v(1), g.i(2)), g.i(2));
@@ -515,9 +545,16 @@ constexpr FunctionRow kRows[] = {
                             g.i(3));
      },
      "x with updates brought to the elements that indices name along an axis. " LIMPID_PLACES},
-    {"embedding", "table, ids", "VV",
-     [](const Given& g) -> Made { return of_known_rows(g, embedding(g.v(0), g.v(1)), 0); },
-     "Rows of a table (V, d) by index. " LIMPID_INDICES},
+    {"embedding", "ids, table", "VV",
+     [](const Given& g) -> Made {
+       const Value rows = embedding(g.v(0), g.v(1));
+       g.require_indices(0, g.v(1).shape()[0]);
+       return rows;
+     },
+     "Rows of a table (V, d) by ids (...): (..., d), as PyTorch's F.embedding. " LIMPID_INDICES,
+     ">>> lp.embedding(lp.asarray([1, 1, 0]), lp.asarray([[1.0], [2.0]])).tolist()\n"
+     "[[2.0], [2.0], [1.0]]",
+     "Array"},
     {"scatter", "x, indices, updates, mode='replace', batch=0", "VVVWI",
      [](const Given& g) -> Made {
        return of_known_rows(g,
@@ -823,15 +860,30 @@ constexpr FunctionRow kRows[] = {
                               g.maybe_i(3));
      },
      "-log_probabilities[label], weighted and reduced as cross_entropy does."},
-    {"binary_cross_entropy", "logits, targets, reduction='mean', positive_weight=None", "VVRv",
+    {"binary_cross_entropy_with_logits",
+     "logits, targets, reduction='mean', positive_weight=None", "VVRv",
      [](const Given& g) -> Made {
-       return binary_cross_entropy(g.v(0), g.v(1), g.reduction(2), g.v(3));
-     }},
+       return binary_cross_entropy_with_logits(g.v(0), g.v(1), g.reduction(2), g.v(3));
+     },
+     "Binary cross-entropy of sigmoid(logits) against targets in [0, 1], as PyTorch's.",
+     ">>> lp.binary_cross_entropy_with_logits(lp.asarray([0.0]), lp.asarray([1.0]))\n"
+     "limpid.Array(f32[] (0.6931472))",
+     "Array", "binary_cross_entropy"},
+    {"binary_cross_entropy", "probabilities, targets, reduction='mean'", "VVR",
+     [](const Given& g) -> Made {
+       return binary_cross_entropy(g.v(0), g.v(1), g.reduction(2));
+     },
+     "Binary cross-entropy of probabilities in [0, 1] against targets in [0, 1], as PyTorch's: a "
+     "logarithm below -100 counts as -100. Of logits, binary_cross_entropy_with_logits is more "
+     "accurate.",
+     ">>> lp.binary_cross_entropy(lp.asarray([0.5]), lp.asarray([1.0]))\n"
+     "limpid.Array(f32[] (0.6931472))",
+     "Array", ""},
     {"multi_label_loss", "logits, targets, reduction='mean', positive_weight=None", "VVRv",
      [](const Given& g) -> Made {
        return multi_label_loss(g.v(0), g.v(1), g.reduction(2), g.v(3));
      },
-     "The sum of binary_cross_entropy over the last axis, reduced over examples."},
+     "The sum of binary_cross_entropy_with_logits over the last axis, reduced over examples."},
     {"kl_divergence", "log_probabilities, target, reduction='mean'", "VVR",
      [](const Given& g) -> Made { return kl_divergence(g.v(0), g.v(1), g.reduction(2)); }},
     {"hinge_loss", "x, target, reduction='mean'", "VVR",

@@ -35,6 +35,7 @@ class Given {
   std::int64_t i(std::size_t i) const;                                      // I
   std::optional<std::int64_t> maybe_i(std::size_t i) const;                 // i
   double d(std::size_t i) const;                                            // D
+  std::optional<double> maybe_d(std::size_t i) const;                       // d
   Value number(std::size_t i, Dtype dtype) const;       // D, as a constant with all of its digits
   bool b(std::size_t i) const;                          // B
   std::vector<std::int64_t> ints(std::size_t i) const;  // S
@@ -77,9 +78,15 @@ struct FunctionRow {
   const char* signature;  // "x, axis=-1", as Python writes it
   const char* kinds;      // a letter for each parameter: see Given
   Made (*call)(const Given& given);
-  const char* about = nullptr;  // a line, where the record of an op of this name has not said it
+  const char* about = nullptr;    // a line, where the record of an op of this name has not said it
+  const char* example = nullptr;  // of its docstring: what is typed, and what comes
+  const char* result = "Any";     // its type in Python
+  const char* record =
+      nullptr;  // the op that its docstring describes, if of another name; "": none
 };
 
+// op_table.cc, and op_table_arrays.cc: what users of NumPy and JAX look for.
 std::span<const FunctionRow> function_rows();
+std::span<const FunctionRow> array_function_rows();
 
 }  // namespace limpid::python

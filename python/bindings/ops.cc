@@ -55,7 +55,8 @@ struct Row {
   std::vector<py::object> interned;  // their names
   std::vector<py::object> defaults;  // no object where one is required
   Made (*call)(const Given&) = nullptr;
-  const Op* op = nullptr;  // what is called where `call` is not given
+  const Op* op = nullptr;         // what is called where `call` is not given
+  const Op* described = nullptr;  // by its docstring
   PyMethodDef method = {};
 };
 
@@ -381,6 +382,8 @@ const char* kind_text(char kind) {
       return "int, optional";
     case 'D':
       return "float";
+    case 'd':
+      return "float, optional";
     case 'B':
       return "bool";
     case 'S':
@@ -406,8 +409,8 @@ std::string sentence(std::string_view text) {
   return line;
 }
 
-std::string doc_of(const Row& row, const char* about) {
-  const Op* const op = find_op(row.name);
+std::string doc_of(const Row& row, const char* about, const char* example) {
+  const Op* const op = row.described;
   std::string doc = row.name + "(" + row.signature + ")\n--\n\n";
   doc += about ? sentence(about) : op ? sentence(op->formula) : row.name + ".";
   if (!row.parameters.empty()) {
@@ -416,6 +419,7 @@ std::string doc_of(const Row& row, const char* about) {
       doc += "\n" + row.parameters[i] + " : " + kind_text(row.kinds[i]);
   }
   doc += "\n\nReturns\n-------\nArray, or Value while code is traced";
+  if (example) doc += "\n\nExamples\n--------\n>>> import limpid as lp\n" + std::string(example);
   if (!op) return doc + "\n";
   doc += "\n\nNotes\n-----";
   if (about) doc += "\n" + sentence(op->formula);
@@ -427,7 +431,9 @@ std::string doc_of(const Row& row, const char* about) {
   return doc + "\n";
 }
 
-void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
+// What begins with "_" is for the Python files alone.
+void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about,
+             const char* example = nullptr, const char* result = "Any") {
   Row& row = *made.release();  // as long as the process: its method is read by the interpreter
   for (const std::string& parameter : split(row.signature)) {
     const std::size_t equals = parameter.find('=');
@@ -437,7 +443,7 @@ void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
     row.defaults.push_back(equals == std::string::npos ? py::object()
                                                        : py::eval(parameter.substr(equals + 1)));
   }
-  row.doc = doc_of(row, about);
+  row.doc = doc_of(row, about, example);
   // The cast is Python's own: the flags say how it is called.
   row.method = {row.name.c_str(),
                 reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_function)),
@@ -447,8 +453,9 @@ void add_row(py::module_& m, std::unique_ptr<Row> made, const char* about) {
   const py::object function = py::reinterpret_steal<py::object>(
       PyCFunction_NewEx(&row.method, self.ptr(), module_name.ptr()));
   if (!function) throw py::error_already_set();
-  py::list(m.attr("op_names")).append(py::str(row.name));
+  if (row.name[0] != '_') py::list(m.attr("op_names")).append(py::str(row.name));
   py::dict(m.attr("op_kinds"))[py::str(row.name)] = row.kinds;
+  py::dict(m.attr("op_results"))[py::str(row.name)] = result;
   m.attr(row.name.c_str()) = function;
 }
 
@@ -532,6 +539,10 @@ std::optional<std::int64_t> Given::maybe_i(std::size_t i) const {
   return this->i(i);
 }
 double Given::d(std::size_t i) const { return number_of(arguments_[i]); }
+std::optional<double> Given::maybe_d(std::size_t i) const {
+  if (arguments_[i] == Py_None) return {};
+  return d(i);
+}
 Value Given::number(std::size_t i, Dtype dtype) const {
   py::object number = py::reinterpret_borrow<py::object>(arguments_[i]);
   // Python's number of one of NumPy's, whose integers and booleans are none of Python's.
@@ -583,20 +594,24 @@ void add_ops(py::module_& m) {
   });
   m.attr("op_names") = py::list();
   m.attr("op_kinds") = py::dict();
-  for (const FunctionRow& r : function_rows()) {
-    auto row = std::make_unique<Row>();
-    row->name = r.name;
-    row->signature = r.signature;
-    row->kinds = r.kinds;
-    row->call = r.call;
-    add_row(m, std::move(row), r.about);
-  }
+  m.attr("op_results") = py::dict();
+  for (const std::span<const FunctionRow>& rows : {function_rows(), array_function_rows()})
+    for (const FunctionRow& r : rows) {
+      auto row = std::make_unique<Row>();
+      row->name = r.name;
+      row->signature = r.signature;
+      row->kinds = r.kinds;
+      row->call = r.call;
+      row->described = find_op(r.record ? r.record : r.name);
+      add_row(m, std::move(row), r.about, r.example, r.result);
+    }
   const py::list names = m.attr("op_names");
   for (const Op* op : all_ops()) {
     if (PySequence_Contains(names.ptr(), py::str(std::string(op->name)).ptr()) == 1) continue;
     auto row = std::make_unique<Row>();
     row->name = op->name;
     row->op = op;
+    row->described = op;
     describe(*row, *op);
     add_row(m, std::move(row), nullptr);
   }

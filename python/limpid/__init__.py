@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import data as data
 from . import errors as errors
 from . import inspect as inspect
+from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim
 from . import train as train

@@ -17,7 +17,7 @@ _MOST = 28
 def _text(x: Any) -> str:
     if isinstance(x, float):
         return f"{x:.4g}"
-    return f"{x:,}" if isinstance(x, int) else html.escape(str(x))
+    return f"{x:,}" if isinstance(x, int) and not isinstance(x, bool) else html.escape(str(x))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], raw: Sequence[int] = ()) -> str:
@@ -58,6 +58,23 @@ def heat_map(x: Any) -> str:
             cells.append(f'<td style="width:6px;height:6px;padding:0;background:{colour}"></td>')
         rows.append("<tr>" + "".join(cells) + "</tr>")
     return '<table style="border-collapse:collapse">' + "".join(rows) + "</table>"
+
+
+def array(x: Any) -> str:
+    """The type, a heat map, and of small vectors and matrices the elements."""
+    numbers = np.asarray(x)
+    head = f'<div style="font-family:monospace">{html.escape(x.type)}</div>'
+    floating = np.asarray(numbers, dtype=np.float64)
+    small = 1 <= numbers.ndim <= 2 and numbers.size and max(numbers.shape) <= _MOST
+    if numbers.ndim == 0:
+        return head + f'<div style="font-family:monospace">{_text(numbers.item())}</div>'
+    if not small:
+        return head + heat_map(floating)
+    rows = "".join(
+        "<tr>" + "".join(f'<td style="{_NUMBER}">{_text(v)}</td>' for v in row) + "</tr>"
+        for row in (numbers if numbers.ndim == 2 else numbers.reshape(1, -1)).tolist()
+    )
+    return head + f'<table style="{_STYLE}">{rows}</table>'
 
 
 def params(entries: Any) -> str:

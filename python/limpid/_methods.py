@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _core
+from . import _core, _indexing
 from ._core import Array, Value
 from ._elsewhere import missing
 from .errors import InvalidArgumentError
@@ -61,21 +61,17 @@ def _rows(x: Any, rows: Any) -> Any:
         numbers = np.asarray(rows)
         if numbers.dtype.kind in "iu" and numbers.dtype.itemsize < 4:  # NumPy's indices are of any integer dtype
             rows = numbers.astype(np.int64)
-    return _core.take(x, rows)
+    return _core.take(x, rows, 0)
 
 
 def _index(x: Any, index: Any) -> Any:
-    """x[index] of a Value: integers, slices, None and Ellipsis, or one array of numbers of rows."""
+    """x[index] of a Value: integers, slices, None and Ellipsis, and arrays of numbers."""
     parts = list(index) if isinstance(index, tuple) else [index]
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
         # Of no numbers, NumPy's array is one of f64.
         return _rows(x, np.asarray(parts[0], None if parts[0] else np.int64) if isinstance(parts[0], list) else parts[0])
-    for part in parts:
-        if isinstance(part, bool) or not (part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer))):
-            raise TypeError(
-                f"an index of traced code is an integer, a slice, None or ..., not {type(part).__name__}; "
-                "lp.take and lp.gather take arrays of numbers"
-            )
+    if not _indexing.is_simple(index):
+        return _indexing.indexed(x, index)
     used = sum(1 for p in parts if p is not None and p is not Ellipsis)
     if used > x.ndim:
         raise IndexError(f"too many indices: {x.type} has {x.ndim} dimensions, {used} were given")
@@ -123,6 +119,8 @@ def _index(x: Any, index: Any) -> Any:
 def _array_index(x: Array, index: Any) -> Any:
     if isinstance(index, Value):
         return _rows(x, index)
+    if isinstance(index, tuple) and any(isinstance(part, Value) for part in index):
+        return _indexing.indexed(x, index)
     if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)) and x.ndim:
         size = len(x)
         i = int(index) + size if index < 0 else int(index)
@@ -210,7 +208,7 @@ def _floor_divide(a: Any, b: Any) -> Any:
 
 def _float_divmod(a: Any, b: Any) -> Tuple[Any, Any]:
     """As NumPy: the quotient that belongs to the remainder. floor(a / b) is 1 too large where a / b rounds up to a whole number."""
-    rest = _core.remainder(a, b)
+    rest = _core.fmod(a, b)
     of_zero = _core.floor(_core.divide(a, b))
     b = _core.add(_core.zeros(rest.shape, rest.type.split("[")[0]), b)
     quotient = _core.divide(_core.subtract(a, rest), b)
@@ -228,10 +226,7 @@ def _signs_differ(rest: Any, b: Any) -> Any:
 
 
 def _modulo(a: Any, b: Any) -> Any:
-    # remainder() has the sign of a, NumPy's % that of b.
-    rest = _core.remainder(a, b)
-    b = _core.add(_core.multiply(rest, 0), b)
-    return _core.select(_signs_differ(rest, b), _core.add(rest, b), rest)
+    return _core.remainder(a, b)
 
 
 def _divmod(a: Any, b: Any) -> Tuple[Any, Any]:
@@ -283,7 +278,7 @@ def _place(f: Any) -> Any:
 
 
 def _no_changes(self: Any, index: Any, value: Any) -> None:
-    raise TypeError("arrays are immutable; lp.scatter(x, rows, y) gives one with other rows, and lp.select with other elements")
+    raise TypeError("arrays are immutable; x.at[index].set(y) gives one with other elements")
 
 
 def _reduction(f: Any) -> Any:
@@ -343,9 +338,73 @@ def _tolist(self: Array) -> Any:
     return np.asarray(_core.cast(self, "f32") if self.type.startswith("bf16") else self).tolist()
 
 
+# Of more elements a text shows the type and, in two dimensions and more, the ends of every dimension.
+_MOST_SHOWN, _EDGE = 64, 3
+_flat_repr = Array.__repr__
+
+
+def _element_texts(x: Array) -> List[str]:
+    """The elements in their order, as the text form has them."""
+    return _flat_repr(_core.reshape(x, (x.size,))).split("(", 2)[2][:-2].split(", ")
+
+
+def _nested(texts: Any, indent: int) -> str:
+    """Nested brackets, a line for each row; an empty line between matrices."""
+    if isinstance(texts, str):
+        return texts
+    if all(isinstance(part, str) for part in texts):
+        return f"[{', '.join(texts)}]"
+    deep = sum(1 for _ in _levels(texts))
+    parts = [_nested(part, indent + 1) for part in texts]
+    return "[" + f",{chr(10) * (deep - 1)}{' ' * (indent + 1)}".join(parts) + "]"
+
+
+def _levels(texts: Any) -> Iterator[Any]:
+    while isinstance(texts, list):
+        yield texts
+        texts = next((part for part in texts if isinstance(part, list)), None)
+
+
+def _shown(size: int, shorten: bool) -> List[Optional[int]]:
+    """The places of a dimension that are shown, None for those that are left out."""
+    if not shorten or size <= 2 * _EDGE:
+        return list(range(size))
+    return [*range(_EDGE), None, *range(size - _EDGE, size)]
+
+
 def _array_text(self: Array) -> str:
-    """The text form: f32[2] (1.0, 2.0)."""
-    return repr(self)[len("limpid.Array(") : -1]
+    """The type and the elements: f32[2] (1.0, 2.0), the text form; of matrices and more in nested brackets."""
+    if self.ndim < 2 or not self.size:
+        return _flat_repr(self)[len("limpid.Array(") : -1]
+    places = [_shown(size, self.size > _MOST_SHOWN) for size in self.shape]
+    kept = [[p for p in dim if p is not None] for dim in places]
+    numbers = np.arange(self.size).reshape(self.shape)[np.ix_(*kept)]
+    flat = _core.reshape(self, (self.size,))
+    texts: List[str] = []
+    for begin in range(0, numbers.size, _MOST_SHOWN):
+        texts += _element_texts(_core.take(flat, numbers.reshape(-1)[begin : begin + _MOST_SHOWN], 0))
+    # Columns of one width, as NumPy's.
+    width = max(map(len, texts))
+    nested: Any = np.array([text.rjust(width) for text in texts], dtype=object).reshape(numbers.shape).tolist()
+
+    def with_gaps(part: Any, level: int) -> Any:
+        if level == self.ndim:
+            return part
+        inner = iter(with_gaps(p, level + 1) for p in part)
+        return ["..." if p is None else next(inner) for p in places[level]]
+
+    return f"{self.type}\n{_nested(with_gaps(nested, 0), 0)}"
+
+
+def _array_repr(self: Array) -> str:
+    return f"limpid.Array({_array_text(self)})"
+
+
+def _array_html(self: Array) -> str:
+    """The type, and the elements as a table with a heat map; of more than two dimensions the heat map alone."""
+    from . import _html
+
+    return _html.array(self)
 
 
 def _format(self: Array, how: str) -> str:
@@ -440,6 +499,7 @@ def _install() -> None:
         "squeeze": _squeeze,
         "argmax": _place(_core.argmax),
         "argmin": _place(_core.argmin),
+        "at": property(_indexing.At, doc="``x.at[index].set(y)`` and its like: x with other elements."),
         "__setitem__": _no_changes,
         "__getattr__": _no_attribute,
     }
@@ -460,6 +520,8 @@ def _install() -> None:
         "tolist": _tolist,
         "__reduce__": _reduce,
         "__str__": _array_text,
+        "__repr__": _array_repr,
+        "_repr_html_": _array_html,
     }.items():
         setattr(Array, name, member)
     for kind in (Array, Value):

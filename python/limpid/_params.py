@@ -39,7 +39,9 @@ class Params(Mapping[str, Any]):
     >>> list(p)
     ['layers.0.weight', 'layers.0.bias']
     >>> (p - 0.5 * p)["layers.0.weight"]
-    limpid.Array(f32[2, 2] (0.5, 0.5, 0.5, 0.5))
+    limpid.Array(f32[2, 2]
+    [[0.5, 0.5],
+     [0.5, 0.5]])
     """
 
     __slots__ = ("_entries",)

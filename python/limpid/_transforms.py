@@ -29,14 +29,22 @@ __all__ = [
     "compile",
     "cond",
     "custom_vjp",
-    "dot",
+    "einsum",
     "expand",
     "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jvp",
     "map",
+    "meshgrid",
     "no_copy",
     "parse",
     "quantize",
+    "ravel",
+    "ravel_pytree",
     "scan",
     "simplify",
     "stack",
@@ -45,6 +53,7 @@ __all__ = [
     "tree_leaves",
     "tree_map",
     "value_and_grad",
+    "vdot",
     "vjp",
     "vmap",
     "while_loop",
@@ -335,6 +344,178 @@ def jvp(f: Any, primals: Optional[Sequence[Any]] = None, tangents: Optional[Sequ
     if len(primals) != len(tangents):
         raise ValueError(_FORM_OF_TANGENTS)
     return _Jvp(f)(tuple(primals), tuple(tangents))
+
+
+def _argnums_of(argnums: Any, what: str) -> Union[int, Tuple[int, ...]]:
+    if isinstance(argnums, SupportsIndex):
+        return operator.index(argnums)
+    chosen = tuple(operator.index(a) for a in argnums)
+    if not chosen:
+        raise ValueError(f"{what}: argnums: expected at least one position, got none")
+    return chosen
+
+
+class _Derivatives(_Code):
+    """Code whose results are derivatives by some arguments: what they have in common."""
+
+    def __init__(self, code: Callable[..., Any], argnums: Any, what: str) -> None:
+        super().__init__(code)
+        self._positions = _argnums_of(argnums, what)
+        self._what = what
+
+    def _moving(self, args: Tuple[Any, ...]) -> Tuple[List[int], Callable[[List[Any]], Any]]:
+        """The numbers of the leaves of the chosen arguments, and what gives a list of as many their form."""
+        positions = (self._positions,) if isinstance(self._positions, int) else self._positions
+        for p in positions:
+            if not -len(args) <= p < len(args):
+                raise ValueError(f"{self._what}: expected an argument {p}, got {len(args)} by position")
+        places = _places(args)
+        by = [leaf for p in positions for leaf in places[p]]
+
+        def formed(leaves: List[Any]) -> Any:
+            parts, at = [], 0
+            for p in positions:
+                count = len(places[p])
+                parts.append(_build(args[p], leaves[at : at + count]))
+                at += count
+            return parts[0] if isinstance(self._positions, int) else tuple(parts)
+
+        return by, formed
+
+
+class _Jacobian(_Derivatives):
+    def __init__(self, code: Callable[..., Any], argnums: Any, forward: bool) -> None:
+        super().__init__(code, argnums, "jacfwd" if forward else "jacrev")
+        self._forward = forward
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        f, values, _, result = self._traced(args, kwargs)
+        by, formed = self._moving(args)
+        for _, kind in f.outputs:
+            if not kind.startswith(("f32", "f64")):
+                raise DtypeError(f"{self._what}: expected results of f32 or f64, got {kind}")
+        out = _core.inline(_core.jacobian(f, by, self._forward), values)
+        return result.build([formed(out[o : o + len(by)]) for o in range(0, len(out), len(by))])
+
+
+def jacrev(f: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
+    """The Jacobian in reverse mode, for more arguments than results.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays and trees of them; results are f32 or f64.
+    argnums : int or sequence of int
+        The positions of the arguments.
+
+    Returns
+    -------
+    callable
+        Called like `f`. For each array among the results, arrays (result dimensions..., argument
+        dimensions...) in the form of the argument, or of a tuple of them if argnums is a sequence.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.jacrev(lambda x: x * x)(lp.asarray([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    return _Jacobian(f, argnums, forward=False)
+
+
+def jacfwd(f: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
+    """The Jacobian in forward mode, for more results than arguments. As `jacrev` in all else.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.jacfwd(lambda x: x * x)(lp.asarray([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    return _Jacobian(f, argnums, forward=True)
+
+
+def jacobian(f: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
+    """`jacrev`, under the name that JAX gives it, too.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.jacobian(lambda x: x * x)(lp.asarray([1.0, 2.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    return jacrev(f, argnums)
+
+
+class _Hessian(_Derivatives):
+    def __init__(self, code: Callable[..., Any], argnums: Any) -> None:
+        super().__init__(code, argnums, "hessian")
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        f, values, _, _ = self._traced(args, kwargs)
+        by, formed = self._moving(args)
+        out = _core.inline(_core.hessian(f, by), values)
+        return formed([formed(out[row : row + len(by)]) for row in range(0, len(out), len(by))])
+
+
+def hessian(f: Callable[..., Any], argnums: Union[int, Sequence[int]] = 0) -> Callable[..., Any]:
+    """The second derivatives of a loss: forward mode over reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        Gives an f32 or f64 scalar.
+    argnums : int or sequence of int
+        The positions of the arguments.
+
+    Returns
+    -------
+    callable
+        Called like `f`. For arrays (dimensions..., dimensions...); for trees the form of the argument, and in
+        it for each array once more that form.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.hessian(lambda x: (x * x * x).sum())(lp.asarray([1.0, 2.0])).tolist()
+    [[6.0, 0.0], [0.0, 12.0]]
+    """
+    return _Hessian(f, argnums)
+
+
+class _Hvp(_Code):
+    def _inside(self, primals: Any, tangents: Any) -> Any:
+        f, values, tree, _ = self._traced(tuple(primals), {})
+        moving = tree.leaves_of(tuple(tangents), "hvp: the tangents must have the form of the arguments")
+        out = _core.inline(_core.hvp(f, list(range(len(tree)))), values + _core.as_values(moving, "hvp"))
+        product = tree.build(out)
+        return product[0] if len(primals) == 1 else product
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The product of the Hessian of a loss with a vector, without the Hessian: forward mode over reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        Gives an f32 or f64 scalar.
+    primals, tangents : sequence
+        The arguments of `f`, f32 or f64, and a vector of their form.
+
+    Returns
+    -------
+    array or tree
+        Of the form of the argument; of several arguments a tuple.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.hvp(lambda x: (x * x * x).sum(), (lp.asarray([1.0, 2.0]),), (lp.asarray([1.0, 10.0]),))
+    limpid.Array(f32[2] (6.0, 120.0))
+    """
+    if not all(isinstance(given, (tuple, list)) for given in (primals, tangents)):
+        raise TypeError(f"hvp: expected tuples of primals and tangents, got {type(primals).__name__} and {type(tangents).__name__}")
+    return _Hvp(f)(tuple(primals), tuple(tangents))
 
 
 def _axes_of(tree: Any, axes: Any, what: str) -> List[Optional[int]]:
@@ -954,7 +1135,9 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     --------
     >>> import limpid as lp
     >>> lp.asarray([[1, 2], [3, 4]])
-    limpid.Array(i32[2, 2] (1, 2, 3, 4))
+    limpid.Array(i32[2, 2]
+    [[1, 2],
+     [3, 4]])
     """
     like = _first_array(x)
     if like is not None and like is not x:
@@ -1018,20 +1201,143 @@ def stack(parts: Sequence[Any], axis: int = 0) -> Any:
     return _core.stack(list(parts), axis)
 
 
-def dot(a: Any, b: Any) -> Any:
-    """The sum of the products of all elements of two groups with the same names, or of two arrays."""
+def vdot(a: Any, b: Any) -> Array:
+    """The sum of the products of all elements of two groups with the same names, or of two arrays.
+
+    Parameters
+    ----------
+    a, b : array_like, or mappings
+        Arrays of one shape, which NumPy's vdot flattens, or mappings with the same names.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.vdot(lp.asarray([1.0, 2.0]), lp.asarray([3.0, 4.0]))
+    limpid.Array(f32[] (11.0))
+    """
     if not isinstance(a, Mapping):
         product = _core.multiply(a, b)
         for x in (a, b):
             if getattr(x, "shape", ()) != product.shape:
-                raise ShapeError(f"dot: expected arrays of one shape, got {list(getattr(x, 'shape', ()))} for {product.type}; lp.matmul multiplies matrices")
-        return _core.sum(product)
+                raise ShapeError(f"vdot: expected arrays of one shape, got {list(getattr(x, 'shape', ()))} for {product.type}; lp.matmul multiplies matrices")
+        summed: Array = _core.sum(product)
+        return summed
     total: Any = None
-    for part in Params(a).map(dot, b).values():
+    for part in Params(a).map(vdot, b).values():
         total = part if total is None else _core.add(total, part)
     if total is None:
-        raise InvalidArgumentError("dot: the groups are empty")
-    return total
+        raise InvalidArgumentError("vdot: the groups are empty")
+    result: Array = total
+    return result
+
+
+def einsum(equation: str, *operands: Any) -> Array:
+    """Sums of products by the names of dimensions, as NumPy's einsum.
+
+    Parameters
+    ----------
+    equation : str
+        A letter for every dimension of every operand, separated by commas; "..." for dimensions without a
+        name, which are broadcast; after "->" the dimensions of the result. Without it, they are the letters
+        that occur once, in alphabetical order.
+    *operands : array_like
+        Of one dtype; taken from left to right, two at a time.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> x = lp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> lp.einsum("ij,jk->ik", x, x).tolist(), lp.einsum("ii", x)
+    ([[7.0, 10.0], [15.0, 22.0]], limpid.Array(f32[] (5.0)))
+    """
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: expected an equation such as 'ij,jk->ik' first, not {type(equation).__name__}")
+    result: Array = _core.einsum(equation, list(operands))
+    return result
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> Tuple[Array, ...]:
+    """Vectors repeated along the dimensions of each other: N vectors give N arrays of rank N, as NumPy's meshgrid.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Vectors or scalars.
+    indexing : {"xy", "ij"}
+        "ij": array i varies along dimension i; "xy" exchanges the first two.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> x, y = lp.meshgrid(lp.asarray([1, 2, 3]), lp.asarray([10, 20]))
+    >>> x.tolist(), y.tolist()
+    ([[1, 2, 3], [1, 2, 3]], [[10, 10, 10], [20, 20, 20]])
+    """
+    grids: Tuple[Array, ...] = _core.meshgrid(list(arrays), indexing)
+    return grids
+
+
+def ravel(x: Any) -> Array:
+    """The elements of an array in their order, one dimension.
+
+    Parameters
+    ----------
+    x : array_like
+        Trees of arrays: `ravel_pytree`.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> lp.ravel(lp.asarray([[1, 2], [3, 4]]))
+    limpid.Array(i32[4] (1, 2, 3, 4))
+    """
+    if isinstance(x, Mapping):
+        raise TypeError("ravel: expected an array, got a mapping; lp.ravel_pytree takes trees")
+    result: Array = _core.reshape(x, (-1,))
+    return result
+
+
+def ravel_pytree(tree: Any) -> Tuple[Array, Callable[[Any], Any]]:
+    """All elements of a tree of arrays as one vector, and the function that makes a tree of its form from one.
+
+    Parameters
+    ----------
+    tree : array_like, or a tree
+        All arrays of one dtype.
+
+    Returns
+    -------
+    tuple
+        The vector, and ``unravel(vector)``, for vectors of this size and any dtype.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> flat, unravel = lp.ravel_pytree({"w": lp.ones((2, 1)), "b": lp.zeros(1)})
+    >>> flat, unravel(flat * 2.0)["w"].tolist()
+    (limpid.Array(f32[3] (1.0, 1.0, 0.0)), [[2.0], [2.0]])
+    """
+    leaves, form = _core.flatten(tree)
+    arrays = [leaf if isinstance(leaf, (Array, Value)) else asarray(leaf) for leaf in leaves]
+    kinds = {leaf.type.split("[")[0] for leaf in arrays}
+    if len(kinds) > 1:
+        raise DtypeError(f"ravel_pytree: expected arrays of one dtype, got {', '.join(sorted(kinds))}")
+    shapes = [tuple(leaf.shape) for leaf in arrays]
+    places = [0]
+    for leaf in arrays:
+        places.append(places[-1] + leaf.size)
+
+    def unravel(flat: Any) -> Any:
+        vector = flat if isinstance(flat, (Array, Value)) else asarray(flat)
+        if tuple(vector.shape) != (places[-1],):
+            raise ShapeError(f"unravel: expected a vector of {places[-1]}, got {vector.type}")
+        if not shapes:
+            return form.build([])
+        parts = _core.split(vector, places[1:-1])
+        return form.build([_core.reshape(part, shape) for part, shape in zip(parts, shapes)])
+
+    flat: Array = _core.concatenate([_core.reshape(leaf, (-1,)) for leaf in arrays]) if arrays else _core.zeros(0)
+    return flat, unravel
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *others: Any) -> Any:

@@ -18,19 +18,21 @@ import inspect
 import math
 import operator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, Optional, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Dict, Mapping, NamedTuple, Optional, Tuple, TypeVar
 
 from . import _core, _elsewhere
 from ._params import Params
-from ._transforms import tree_map, value_and_grad
-from .errors import NotFoundError
+from ._transforms import _Code, ravel_pytree, tree_map, value_and_grad
+from .errors import DtypeError, NotFoundError
 
 __all__ = [
     "Clip",
     "Schedule",
     "clip_by_global_norm",
     "clip_by_value",
+    "Minimum",
     "global_norm",
+    "minimize",
     "step",
 ]
 
@@ -322,3 +324,94 @@ if not TYPE_CHECKING:  # it would allow every name
 
     def __getattr__(name: str) -> Any:
         raise _elsewhere.missing("module 'limpid.optim'", name, "lp.optim.", __all__)
+
+
+
+class Minimum(NamedTuple):
+    """What `minimize` gives, with SciPy's names.
+
+    x has the form of x0; fun is the loss there and jac its gradient, of the form of x0. nit is the number of
+    steps and nfev that of evaluations, i32. success is whether it ended at a minimum, bool; status, i32, says why
+    it ended: 0 after `maxiter` steps, 1 with a small gradient, 2 with a small change of the loss, 3 as the line
+    search found no lower loss.
+    """
+
+    x: Any
+    fun: Any
+    jac: Any
+    nit: Any
+    nfev: Any
+    success: Any
+    status: Any
+
+
+_OPTIONS = {"maxiter": 1000, "maxcor": 10, "maxls": 20, "gtol": 1e-5, "ftol": 2.220446049250313e-09}
+
+
+class _Minimize(_Code):
+    def __init__(self, fun: Callable[..., Any], options: Dict[str, Any]) -> None:
+        super().__init__(fun)
+        self._options = options
+
+    def _inside(self, *args: Any, **kwargs: Any) -> Any:
+        flat, unravel = ravel_pytree(args[0])
+        if not flat.type.startswith(("f32", "f64")):
+            raise DtypeError(f"minimize: expected x0 of f32 or f64, got {flat.type}")
+        loss = _Code(lambda x, *rest: self._code(unravel(x), *rest))
+        f, values, _, _ = loss._traced((flat, *args[1:]), {})
+        o = self._options
+        x, value, slope, steps, evaluations, status = _core.lbfgs(f, values, o["maxcor"], o["maxiter"], o["maxls"], o["gtol"], o["ftol"])
+        success = _core.logical_or(_core.equal(status, 1), _core.equal(status, 2))
+        return Minimum(unravel(x), value, unravel(slope), steps, evaluations, success, status)
+
+
+def minimize(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Tuple[Any, ...] = (),
+    *,
+    method: str = "L-BFGS",
+    tol: Optional[float] = None,
+    options: Optional[Mapping[str, Any]] = None,
+) -> Minimum:
+    """The minimum of a smooth loss of all data: L-BFGS with a line search for the strong Wolfe conditions.
+
+    A pure function, one loop that `compile` makes a part of a plan, for losses without noise: a batch that is all
+    data. SciPy's ``minimize`` has the same arguments.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x, *args)`` gives an f32 or f64 scalar.
+    x0 : array_like, or a tree
+        Where to begin, f32 or f64.
+    args : tuple
+        What `fun` takes besides.
+    method : {"L-BFGS", "L-BFGS-B"}
+        One method under two names; there are no bounds.
+    tol : float, optional
+        Both tolerances, `gtol` and `ftol`.
+    options : mapping, optional
+        maxiter: the most steps, 1000; maxcor: how many steps are remembered, 10; maxls: the most evaluations of a
+        line search, 20; gtol: it ends if no element of the gradient is larger, 1e-5; ftol: or if the loss falls
+        by less of max(abs(loss), 1), 2.2e-9.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> best = lp.optim.minimize(lambda x: ((x - 3.0) ** 2).sum(), lp.zeros(2))
+    >>> best.x, bool(best.success)
+    (limpid.Array(f32[2] (3.0, 3.0)), True)
+    """
+    if method not in ("L-BFGS", "L-BFGS-B"):
+        raise ValueError(f"minimize: method: expected L-BFGS, got {method!r}")
+    chosen = dict(_OPTIONS)
+    if tol is not None:
+        chosen["gtol"] = chosen["ftol"] = _number(tol, "minimize: tol")
+    for name, value in (options or {}).items():
+        if name not in _OPTIONS:
+            raise TypeError(f"minimize: options: there is no '{name}' among {', '.join(_OPTIONS)}")
+        chosen[name] = operator.index(value) if isinstance(_OPTIONS[name], int) else _number(value, f"minimize: {name}")
+    given = args if isinstance(args, tuple) else (args,)
+    best: Minimum = _Minimize(fun, chosen)(x0, *given)
+    return best

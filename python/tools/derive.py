@@ -25,6 +25,7 @@ KINDS = {
     "I": "int",
     "i": "Optional[int]",
     "D": "float",
+    "d": "Optional[float]",
     "B": "bool",
     "S": "Union[int, Sequence[int]]",
     "A": "Union[None, int, Sequence[int]]",
@@ -36,7 +37,9 @@ KINDS = {
 }
 
 HEAD = '''# The functions of the table of ops. Written by ./dev docs.
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Tuple, Union
+
+from ._core import Array
 
 # Arrays of any kind, numbers, keys, and Values while code is traced. What comes back is an Array, or a Value
 # while code is traced; some give a tuple.
@@ -51,9 +54,9 @@ def stub(name):
     parameters = []
     for parameter, kind in zip(text.split(", ") if text else [], kinds):
         parameter, equals, default = parameter.partition("=")
-        known = KINDS[kind] if default != "None" or kind in "viA" else f"Optional[{KINDS[kind]}]"
+        known = KINDS[kind] if default != "None" or kind in "viAd" else f"Optional[{KINDS[kind]}]"
         parameters.append(f"{parameter}: {known}" + (f" = {default}" if equals else ""))
-    return f"def {name}({', '.join(parameters)}) -> Any: ...\n"
+    return f"def {name}({', '.join(parameters)}) -> {_core.op_results[name]}: ...\n"
 
 
 # The ops that hold Functions: _transforms.py has functions of these names, which take code.

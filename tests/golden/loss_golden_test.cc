@@ -51,12 +51,13 @@ std::vector<LossCase> loss_cases() {
          return nll_loss(in.at("logits"), in.at("ignoring"), {r, -100, in.at("weights")});
        }},
       pair("bce", "up.x", "x", "t",
-           [](Value x, Value t, Reduction r) { return binary_cross_entropy(x, t, r); }),
+           [](Value x, Value t, Reduction r) { return binary_cross_entropy_with_logits(x, t, r); }),
       {"bce_weight",
        "up.x",
        {"x", "t", "positive_weight"},
        [](const Args& in, Reduction r) {
-         return binary_cross_entropy(in.at("x"), in.at("t"), r, in.at("positive_weight"));
+         return binary_cross_entropy_with_logits(in.at("x"), in.at("t"), r,
+                                                 in.at("positive_weight"));
        }},
       pair("multi_label", "up.r", "x", "t",
            [](Value x, Value t, Reduction r) { return multi_label_loss(x, t, r); }),

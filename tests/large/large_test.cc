@@ -62,7 +62,7 @@ TEST(Large, TablesOfMoreThanTwoToThe31Numbers) {
   const Function f =
       trace("large", {{"table", table.type()}, {"ids", {Dtype::kI32, {3}}}},
             [](std::span<const Value> in) {
-              return std::vector<Value>{embedding(in[0], in[1]), slice(in[0], 0, kRows - 2, kRows)};
+              return std::vector<Value>{embedding(in[1], in[0]), slice(in[0], 0, kRows - 2, kRows)};
             });
   const auto last = static_cast<std::int32_t>(kRows - 1);
   const Tensor ids = Tensor::from({3}, std::vector<std::int32_t>{last, 0, last - 2});

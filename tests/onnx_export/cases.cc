@@ -94,7 +94,7 @@ Function gpt() {
   return trace("gpt", inputs,
                [&](std::span<const Value> in) {
                  const Args args = nn::args_of(params, in.first(in.size() - 1));
-                 Value x = embedding(args.at("wte"), in.back()) + args.at("wpe");
+                 Value x = embedding(in.back(), args.at("wte")) + args.at("wpe");
                  x = attention(args.within("attention"), x);
                  x = feed_forward(args.within("feed_forward"), x);
                  return std::vector<Value>{matmul(x, args.at("wte"), false, true)};

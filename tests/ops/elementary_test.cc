@@ -97,9 +97,15 @@ TEST(Comparisons, OfNumbersOnEitherSide) {
 }
 
 TEST(Remainder, SlopeByTheDivisorIsTheTruncatedQuotient) {
+  EXPECT_EQ(
+      slopes_by_both([](Value a, Value b) { return fmod(a, b); }, {5, -5, 5, -5}, {2, 2, -2, -2}),
+      (SlopesByBoth{{1, 1, 1, 1}, {-2, 2, 2, -2}}));
+}
+
+TEST(Remainder, OfTheSignOfTheDivisorHasTheSlopeOfTheFloor) {
   EXPECT_EQ(slopes_by_both([](Value a, Value b) { return remainder(a, b); }, {5, -5, 5, -5},
                            {2, 2, -2, -2}),
-            (SlopesByBoth{{1, 1, 1, 1}, {-2, 2, 2, -2}}));
+            (SlopesByBoth{{1, 1, 1, 1}, {-2, 3, 3, -2}}));
 }
 
 TEST(Power, HasSlopesAtZeroAndBelow) {

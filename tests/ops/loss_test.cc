@@ -43,7 +43,7 @@ Tensor row(const std::vector<float>& values) {
 TEST(BinaryCrossEntropy, FarOutIsFiniteAndKeepsItsTail) {
   const std::vector<Tensor> in{row({1e4f, -1e4f, 1e4f, 50}), row({1, 0, 0, 1})};
   const Code code = [](std::span<const Value> v) {
-    return binary_cross_entropy(v[0], v[1], Reduction::kNone);
+    return binary_cross_entropy_with_logits(v[0], v[1], Reduction::kNone);
   };
   const Tensor loss = value_of(in, code);
   EXPECT_EQ(loss.values<float>()[0], 0);
@@ -57,10 +57,10 @@ TEST(BinaryCrossEntropy, OfInfiniteLogits) {
                                row({0, 0, 1, 1, 0.5f}), row({3, 3, 3, 3, 3})};
   const std::vector<float> losses{0, INFINITY, 0, INFINITY, INFINITY};
   const Code plain = [](std::span<const Value> v) {
-    return binary_cross_entropy(v[0], v[1], Reduction::kNone);
+    return binary_cross_entropy_with_logits(v[0], v[1], Reduction::kNone);
   };
   const Code weighted = [](std::span<const Value> v) {
-    return binary_cross_entropy(v[0], v[1], Reduction::kNone, v[2]);
+    return binary_cross_entropy_with_logits(v[0], v[1], Reduction::kNone, v[2]);
   };
   EXPECT_EQ(numbers(value_of(in, plain)), losses);
   EXPECT_EQ(numbers(value_of(in, weighted)), losses);

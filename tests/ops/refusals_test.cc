@@ -360,7 +360,7 @@ TEST(Defaults, AreThoseOfTheText) {
                                info_nce_loss(x[0], x[1]),
                                triplet_margin_loss(x[0], x[1], x[2]),
                                cosine_embedding_loss(x[0], x[1], x[3]),
-                               binary_cross_entropy(x[0], x[1]),
+                               binary_cross_entropy_with_logits(x[0], x[1]),
                                multi_label_loss(x[0], x[1]),
                                kl_divergence(x[0], x[1]),
                                hinge_loss(x[0], x[1]),

@@ -273,7 +273,7 @@ TEST(Programs, ARecurrentNetworkUnrolled) {
   const Recurrent net;
   auto loss = [&](const Args& p, Value key) {  // the parity of 8 bits
     const Value bits = lp::cast(lp::less(lp::uniform(key, {64, 8, 1}), 0.5), lp::Dtype::kF32);
-    return lp::binary_cross_entropy(net(p, bits), lp::remainder(lp::sum(bits, 1), 2.0));
+    return lp::binary_cross_entropy_with_logits(net(p, bits), lp::remainder(lp::sum(bits, 1), 2.0));
   };
   auto step = lp::compile(lp::optim::step(loss, lp::optim::Adam{}, {.norm = 1.0}));
   Params params = net.init(Key{0}), state = lp::optim::Adam{}.init(params);

@@ -786,7 +786,7 @@ class Use(Refusals):
             self.refused(bad, TypeError)
         self.assertFalse(None in a or "x" in a or [1.0] in a)
         self.assertIs(a == None, False)
-        self.refused(lambda: lp.dot(lp.ones((3, 4)), lp.ones(4)), ValueError)
+        self.refused(lambda: lp.vdot(lp.ones((3, 4)), lp.ones(4)), ValueError)
         for random in (lp.normal, lp.uniform, lp.random_bits):
             self.refused(lambda: random(0, (2,)), TypeError)
 

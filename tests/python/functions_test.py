@@ -149,14 +149,14 @@ class Transformations(Refusals):
 
     def test_sums_of_products_of_groups(self):
         a, b = {"w": np.float32([1, 2]), "b": np.float32([3])}, lp.Params({"b": np.float32([10]), "w": np.float32([5, 7])})
-        self.assertEqual(lp.compile(lp.dot)(a, b).item(), 49)
-        self.assertEqual((lp.dot(a, b).item(), lp.dot(b, a).item(), lp.dot(np.float32([1, 2]), np.float32([5, 7])).item()), (49, 49, 19))
-        self.refused(lambda: lp.dot({}, {}), ValueError)
-        self.refused(lambda: lp.dot(a, {"w": np.float32([1, 2])}), ValueError)
+        self.assertEqual(lp.compile(lp.vdot)(a, b).item(), 49)
+        self.assertEqual((lp.vdot(a, b).item(), lp.vdot(b, a).item(), lp.vdot(np.float32([1, 2]), np.float32([5, 7])).item()), (49, 49, 19))
+        self.refused(lambda: lp.vdot({}, {}), ValueError)
+        self.refused(lambda: lp.vdot(a, {"w": np.float32([1, 2])}), ValueError)
         # A group as an array alone: one that would stretch is a mistake.
-        self.refused(lambda: lp.dot({"w": lp.ones((3, 4))}, {"w": lp.ones(4)}), ValueError)
-        self.assertEqual(lp.dot({"a": lp.ones(2), "b": {"c": 3.0}}, {"a": lp.ones(2), "b": {"c": 5.0}}).item(), 17)
-        self.refused(lambda: lp.dot(a, lp.ones(2)), TypeError)
+        self.refused(lambda: lp.vdot({"w": lp.ones((3, 4))}, {"w": lp.ones(4)}), ValueError)
+        self.assertEqual(lp.vdot({"a": lp.ones(2), "b": {"c": 3.0}}, {"a": lp.ones(2), "b": {"c": 5.0}}).item(), 17)
+        self.refused(lambda: lp.vdot(a, lp.ones(2)), TypeError)
 
     def test_the_words_of_jax(self):
         f = lambda a, b: ((a * b).sum(), {"sum": a + b})
@@ -214,8 +214,8 @@ class Transformations(Refusals):
         """What indices known beforehand are refused for gives NaN where they are known only when the plan runs."""
         x = floats(4, 3)
         takes = (
-            lambda a, i: a[i], lambda a, i: lp.take(a, i), lambda a, i: lp.take(a.reshape(1, 4, 3), i, 1)[0], lambda a, i: lp.gather(a, i),
-            lambda a, i: lp.gather(lp.stack([a, a]), lp.stack([i, i]), 1)[1], lp.embedding,
+            lambda a, i: a[i], lambda a, i: lp.take(a, i, 0), lambda a, i: lp.take(a.reshape(1, 4, 3), i, 1)[0], lambda a, i: lp.gather(a, i),
+            lambda a, i: lp.gather(lp.stack([a, a]), lp.stack([i, i]), 1)[1], lambda a, i: lp.embedding(i, a),
             lambda a, i: lp.nn.Embedding(4, 3)({"weight": a}, i), lambda a, i: lp.take_along_axis(a, lp.broadcast(i.reshape(-1, 1), (i.size, 3)), 0),
         )
         for take in takes:
@@ -227,7 +227,7 @@ class Transformations(Refusals):
                 got = np.asarray(lp.compile(take)(x, index))
                 self.assertTrue((got[0] == x[index[0]]).all() and np.isnan(got[1]).all())
         self.assertEqual(lp.compile(lp.take)(np.int32([1, 2]), np.int32([-1, 2])).tolist(), [2, 0])
-        rows = lp.compile(lp.grad(lambda a, i: lp.take(a, i).sum()))(x, np.int32([-1, 3, 0, 9]))
+        rows = lp.compile(lp.grad(lambda a, i: lp.take(a, i, 0).sum()))(x, np.int32([-1, 3, 0, 9]))
         self.assertEqual(rows.tolist(), [[1] * 3, [0] * 3, [0] * 3, [2] * 3])
 
     def test_indices_to_write_to(self):
@@ -240,7 +240,7 @@ class Transformations(Refusals):
         self.refused(lambda: lp.scatter_add(i + 3, y, 3), IndexError)
 
     def test_errors_name_the_function_that_was_called(self):
-        for call in (lambda: lp.embedding(lp.ones((2, 2)), lp.ones(2)), lambda: lp.mse_loss(lp.ones(2), lp.ones(3)), lambda: lp.take_along_axis(lp.ones(2), lp.ones(2))):
+        for call in (lambda: lp.embedding(lp.ones(2), lp.ones((2, 2))), lambda: lp.mse_loss(lp.ones(2), lp.ones(3)), lambda: lp.take_along_axis(lp.ones(2), lp.ones(2))):
             self.refused(call, lp.Error)
 
     def test_ids_of_no_word(self):

@@ -114,7 +114,7 @@ class Options(Refusals):
 
     def test_elements_that_functions_share(self):
         ids, table = np.int32([[2, 0], [-3, -1]]), floats(3, 4)
-        self.same(lp.embedding(table, ids), table[ids])
+        self.same(lp.embedding(ids, table), table[ids])
         codes, scale = lp.quantize_rows(np.float32([[1, -2], [0.5, 0.25]]))
         self.assertEqual((codes.type, codes.tolist(), scale.type), ("i8[2, 2]", [[64, -127], [127, 64]], "f32[2, 1]"))
         self.near(scale, np.float32([[2 / 127], [0.5 / 127]]))

@@ -131,7 +131,7 @@ void add_losses(Table& table) {
                     {.reduction = Reduction::kMean, .ignore_index = 1, .class_weights = v[2]});
   });
   add("binary_cross_entropy", {pair, pair, f32({6})},
-      [](In v) { return binary_cross_entropy(v[0], v[1], Reduction::kNone, v[2]); });
+      [](In v) { return binary_cross_entropy_with_logits(v[0], v[1], Reduction::kNone, v[2]); });
   add("multi_label_loss", {pair, pair}, [](In v) { return multi_label_loss(v[0], v[1]); });
   add("kl_divergence", {pair, pair}, [](In v) { return kl_divergence(v[0], v[1]); });
   add("hinge_loss", {pair, pair}, [](In v) { return hinge_loss(v[0], v[1], Reduction::kSum); });

@@ -43,7 +43,7 @@ def attributes_of(text):
 
 # Ops whose functions in Python take other arguments, which ops_test.py and the table of losses try.
 IN_OTHER_WORDS = (
-    "layer_norm", "rms_norm", "group_norm", "binary_cross_entropy", "kl_divergence", "prod", "cumulative_sum",
+    "layer_norm", "rms_norm", "group_norm", "binary_cross_entropy", "remainder", "cholesky", "triangular_solve", "qr", "svd", "kl_divergence", "prod", "cumulative_sum",
     "gather", "take", "scatter", "scatter_add", "softmax_cross_entropy",  # refuse what is out of range
     "conv", "conv_transpose", "conv_weight_gradient", "patches", "col2im", "reduce_window_sum", "max_pool", "max_pool_indices", "avg_pool", "lp_pool",
     "scan", "cond", "while_loop",
@@ -88,7 +88,7 @@ LOSSES = {
     "cross_entropy_smoothed": lambda a, b, c: lp.cross_entropy(a, b, reduction="sum", label_smoothing=0.1, ignore_index=2, class_weights=c),
     "cross_entropy_soft": lambda a, b: lp.cross_entropy(a, b),
     "nll_loss": lambda a, b, c: lp.nll_loss(a, b, ignore_index=1, class_weights=c),
-    "binary_cross_entropy": lambda a, b, c: lp.binary_cross_entropy(a, b, "none", c),
+    "binary_cross_entropy": lambda a, b, c: lp.binary_cross_entropy_with_logits(a, b, "none", c),
     "multi_label_loss": lambda a, b: lp.multi_label_loss(a, b),
     "kl_divergence": lambda a, b: lp.kl_divergence(a, b),
     "hinge_loss": lambda a, b: lp.hinge_loss(a, b, "sum"),

@@ -138,7 +138,7 @@ Json lab_losses(Session&, const JsonView& json) {
       {"huber", [](Value p, double t) { return huber_loss(p, number_like(p, t), 1, kNone); }},
       {"binary cross-entropy of a logit",
        [](Value p, double t) {
-         return binary_cross_entropy(p, number_like(p, t > 0.5 ? 1 : 0), kNone);
+         return binary_cross_entropy_with_logits(p, number_like(p, t > 0.5 ? 1 : 0), kNone);
        }},
       {"hinge", [](Value p, double t) { return maximum(1.0 - p * (t > 0.5 ? 1.0 : -1.0), 0.0); }}};
   Json all = Json::array();

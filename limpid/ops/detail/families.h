@@ -37,7 +37,7 @@ using OpList = std::span<const Op* const>;
 extern const OpList constant_ops, arithmetic_ops, elementary_ops, trigonometric_ops, comparison_ops,
     shape_ops, indexing_ops, scatter_ops, barrier_ops, reduce_ops, sort_ops, cumulative_ops,
     pool_ops, matmul_ops, conv_ops, quantized_ops, random_ops, activation_ops, norm_ops,
-    softmax_ops, attention_ops, rotary_ops, cache_ops, loss_ops, update_ops, loop_ops;
+    softmax_ops, attention_ops, rotary_ops, cache_ops, loss_ops, update_ops, loop_ops, linalg_ops;
 
 // Attributes used in several files.
 inline constexpr std::span<const AttributeSpec> kNoAttributes{};

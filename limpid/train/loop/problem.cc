@@ -113,7 +113,7 @@ Value losses_of(const Loss& loss, Value output, Value target) {
                             .label_smoothing = loss.label_smoothing,
                             .class_weights = weights_of(loss, output)});
     case Loss::Kind::kBinaryCrossEntropy:
-      return binary_cross_entropy(output, target, Reduction::kNone);
+      return binary_cross_entropy_with_logits(output, target, Reduction::kNone);
     case Loss::Kind::kMse:
       return mse_loss(output, target, Reduction::kNone);
     case Loss::Kind::kMae:

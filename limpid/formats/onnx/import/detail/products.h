@@ -5,9 +5,6 @@
 
 namespace limpid::onnx::detail {
 
-// (..., m, k) by (..., k, n) with the same leading dimensions.
-Value batched_product(Value a, Value b);
-
 // Operands of rank 1 or more: one of rank 1 is a row (left) or column (right), whose dimension is
 // removed from the result; leading dimensions broadcast. Throws kShape.
 Value product(Value a, Value b);

@@ -33,7 +33,7 @@ Values import_mean(Node& node) {
 
 Values import_mod(Node& node) {
   const Value b = node.input(1);
-  const Value r = remainder(node.input(0), b);
+  const Value r = fmod(node.input(0), b);
   if (node.flag("fmod", false)) return {r};
   // The sign of the divisor.
   const Value zero = scalar_like(r, 0);

@@ -114,7 +114,7 @@ Values import_tensor_scatter(Node& node) {
   const Value steps = cast(iota(node.builder(), count), Dtype::kI64);
   Value rows = broadcast(steps, {batch, count});
   if (node.has_input(2)) rows = rows + reshape(node.input(2), {batch, 1});
-  if (mode == "circular") rows = remainder(rows, number_like(rows, static_cast<double>(size)));
+  if (mode == "circular") rows = fmod(rows, number_like(rows, static_cast<double>(size)));
   // Moves the axis after the batch by swapping two dimensions.
   std::vector<std::int64_t> exchange(cache.rank());
   std::iota(exchange.begin(), exchange.end(), 0);

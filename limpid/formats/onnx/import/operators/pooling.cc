@@ -103,9 +103,9 @@ Value whole_places(const Node& node, const Value& x, const Value& places) {
     const auto number = [&](std::int64_t n) {
       return broadcast(constant(x.builder(), Tensor::scalar(n)), within.shape());
     };
-    const Value column = remainder(within, number(columns));
-    const Value row = remainder(within / number(columns), number(rows));
-    const Value before = within - remainder(within, number(columns * rows));
+    const Value column = fmod(within, number(columns));
+    const Value row = fmod(within / number(columns), number(rows));
+    const Value before = within - fmod(within, number(columns * rows));
     within = before + column * number(rows) + row;
   }
   const Shape lead{shape[0], shape[1]};

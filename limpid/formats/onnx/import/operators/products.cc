@@ -4,8 +4,8 @@
 #include "limpid/formats/onnx/import/detail/operators.h"
 #include "limpid/formats/onnx/import/detail/products.h"
 #include "limpid/ops/arithmetic.h"
+#include "limpid/ops/einsum.h"
 #include "limpid/ops/matmul.h"
-#include "limpid/ops/reduce.h"
 #include "limpid/ops/shape.h"
 
 namespace limpid::onnx::detail {
@@ -18,17 +18,6 @@ Shape with_matrix(const Shape& lead, std::int64_t rows, std::int64_t columns) {
 }
 
 }  // namespace
-
-Value batched_product(Value a, Value b) {
-  // ONNX's MatMul does not take i8; MatMulInteger does, with i32 sums.
-  if (is_floating(a.dtype()) || (a.dtype() == Dtype::kI8 && b.dtype() == Dtype::kI8))
-    return matmul(a, b);
-  // Integer operands have no other product than this one.
-  const Shape left = a.shape(), right = b.shape();
-  const std::size_t last = left.rank();
-  const Value products = reshape(a, left.insert(last, 1)) * reshape(b, right.insert(last - 2, 1));
-  return cast(sum(products, static_cast<std::int64_t>(last) - 1), a.dtype());
-}
 
 Value product(Value a, Value b) {
   const bool row = a.rank() == 1, column = b.rank() == 1;

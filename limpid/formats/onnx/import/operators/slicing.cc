@@ -142,7 +142,7 @@ Fill fill_of(const Node& node) {
 // The remainder of division by a positive number, never negative.
 Value modulo(Value x, std::int64_t by) {
   const Value divisor = constant(x.builder(), Tensor::scalar(by));
-  return remainder(remainder(x, divisor) + divisor, divisor);
+  return fmod(fmod(x, divisor) + divisor, divisor);
 }
 
 // Places -low, ..., size + high - 1 of an axis, those outside led back into it.
