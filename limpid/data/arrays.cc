@@ -97,7 +97,7 @@ struct Array {
   std::optional<Pictures> pictures(ArrayLayout layout) const {
     constexpr std::int64_t kSmallest = 8, kLargest = 65535;
     const Shape& shape = values.shape();
-    if (layout == ArrayLayout::kFlat) return {};
+    if (layout == ArrayLayout::kFeatures) return {};
     if (layout != ArrayLayout::kAuto && shape.rank() != 4)
       throw Error(ErrorCode::kShape,
                   fmt::format("arrays: {} is {}, expected rank 4 for the layout {}",

@@ -25,7 +25,7 @@ enum class ArrayLayout : std::uint8_t {
           // 8
   kNhwc,  // [N, height, width, channels]
   kNchw,  // [N, channels, height, width]
-  kFlat,  // features, in their order
+  kFeatures,  // features, in their order
 };
 constexpr EnumNames<4> enum_names(ArrayLayout) {
   return {"layout", {"auto", "nhwc", "nchw", "flat"}};
@@ -57,6 +57,6 @@ constexpr EnumNames<4> enum_names(ArrayLayout) {
 // no memory but that of the arrays.
 Split arrays_split(const Params& arrays, std::string_view where, std::optional<Task> task = {},
                    Targets targets = Targets::kRequired, Arrays memory = Arrays::kMayChange,
-                   ArrayLayout layout = ArrayLayout::kFlat);
+                   ArrayLayout layout = ArrayLayout::kFeatures);
 
 }  // namespace limpid

@@ -102,7 +102,7 @@ TEST(Arrays, OfPicturesKeepTheirShape) {
   EXPECT_EQ(shape({2, 3, 5, 3}, ArrayLayout::kNchw), (PictureShape{3, 5, 3, 0}));
   for (const Shape& none : {Shape{2, 8}, Shape{2, 7, 9}, Shape{2, 5, 7, 6}, Shape{2, 2, 2, 2, 3}})
     EXPECT_FALSE(shape(none)) << to_string(none);
-  EXPECT_FALSE(shape({2, 3, 5, 3}, ArrayLayout::kFlat));
+  EXPECT_FALSE(shape({2, 3, 5, 3}, ArrayLayout::kFeatures));
   expect_refused(ErrorCode::kFormat, [&] { shape({2, 3, 5, 3}); });
   expect_refused(ErrorCode::kShape, [&] { shape({2, 8, 9}, ArrayLayout::kNhwc); });
 }

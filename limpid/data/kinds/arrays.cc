@@ -19,9 +19,10 @@ DataOption<ArraysSettings> task_option() {
 }
 
 DataOption<ArraysSettings> layout_option() {
-  return {"layout", [](ArraysSettings& s, std::string_view value) {
-            s.layout = named(value, {ArrayLayout::kNhwc, ArrayLayout::kNchw, ArrayLayout::kFlat});
-          }};
+  return {
+      "layout", [](ArraysSettings& s, std::string_view value) {
+        s.layout = named(value, {ArrayLayout::kNhwc, ArrayLayout::kNchw, ArrayLayout::kFeatures});
+      }};
 }
 
 ArraysSettings arrays_settings(const DataSpec& spec) {
@@ -70,7 +71,7 @@ Dataset load_arrays_rows(const DataSpec& spec, const Model& model, Targets targe
   const bool pictures = config && config->picture;
   const Split split =
       read_arrays(spec, s, task, targets,
-                  s.layout.value_or(pictures ? ArrayLayout::kAuto : ArrayLayout::kFlat));
+                  s.layout.value_or(pictures ? ArrayLayout::kAuto : ArrayLayout::kFeatures));
   if (split.test.size() > 0) return split.test;
   return s.split ? split_rows(split.train, *s.split, split_key(s.seed)).test : split.train;
 }

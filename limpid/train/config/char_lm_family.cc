@@ -18,6 +18,13 @@ FamilyModel make_char_lm(const TrainConfig& c, const Split&) {
   return {net.config(), char_lm_problem(net, loss_of(c))};
 }
 
+FamilyModel go_on_char_lm(const Model& first, const TrainConfig& c, const Split& data) {
+  nn::CharLm net = nn::CharLm::from_config(first.config);
+  require_vocabulary(net.vocabulary, data);
+  net.mlp.dropout = *c.dropout;
+  return {net.config(), char_lm_problem(net, loss_of(c))};
+}
+
 }  // namespace
 
 const ModelFamily& char_lm_family() {
@@ -36,7 +43,8 @@ const ModelFamily& char_lm_family() {
                                   .reads_text = true,
                                   .context = nn::CharLm{}.context,
                                   .fill = fill_char_lm,
-                                  .make = make_char_lm};
+                                  .make = make_char_lm,
+                                  .go_on = go_on_char_lm};
   return family;
 }
 

@@ -55,6 +55,18 @@ FamilyModel make_cnn(const TrainConfig& c, const Split& data) {
           cnn_problem(net, data.train.task, loss_of(c), standardization_of(c, data.train))};
 }
 
+FamilyModel go_on_cnn(const Model& first, const TrainConfig& c, const Split& data) {
+  nn::Cnn net = nn::Cnn::from_config(first.config);
+  if (!data.train.fits({Dtype::kF32, net.picture}))
+    refuse("from", fmt::format("the model takes pictures {}, an example of {} is {}",
+                               to_string(net.picture), data.train.name,
+                               to_string(data.train.input_type())));
+  net.outputs = data.train.outputs();
+  net.dropout = *c.dropout;
+  return {net.config(),
+          cnn_problem(net, data.train.task, loss_of(c), standardization_from(first, data))};
+}
+
 }  // namespace
 
 const ModelFamily& cnn_family() {
@@ -77,7 +89,8 @@ const ModelFamily& cnn_family() {
       },
       .reads_text = false,
       .fill = fill_cnn,
-      .make = make_cnn};
+      .make = make_cnn,
+      .go_on = go_on_cnn};
   return family;
 }
 

@@ -184,6 +184,7 @@ void check_choices(const TrainConfig& c) {
   detail::refuse_keys_of_others(c);
   if (c.loss) check_loss_options(c);
   if (c.optimizer) optimizer_of(c);
+  if (c.freeze && !c.from) refuse("freeze", "expected --from with it");
   if (c.epochs && c.steps) refuse("epochs", "expected epochs or steps, got both");
   // Whoever says 0 has the run go on without early stopping.
   if (c.min_delta.value_or(0) > 0 && !c.patience)

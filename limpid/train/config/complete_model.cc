@@ -40,6 +40,27 @@ void refuse_keys_of_others(const TrainConfig& c) {
                                    fmt::join(keys, ", ")));
 }
 
+void require_vocabulary(std::int64_t tokens, const Split& data) {
+  if (tokens != data.train.classes)
+    refuse("from", fmt::format("the model has {} tokens, the text {}; choose the model's tokenizer "
+                               "by --tokenizer",
+                               tokens, data.train.classes));
+}
+
+Standardization standardization_from(const Model& first, const Split& data) {
+  Standardization scaling;
+  if (data.train.task == Task::kRegression)
+    scaling.targets = fit_standardization(data.train, Scaling::kZScore).targets;
+  const Params constants = first.params.within("standardize.input");
+  if (constants.empty()) return scaling;
+  const auto flat = [&](const char* name) {
+    const Tensor& values = constants.at(name);
+    return values.reshape({values.elements()});
+  };
+  scaling.inputs = Affine{flat("center"), flat("scale")};
+  return scaling;
+}
+
 const Recipe& recipe_of(const TrainConfig& c, const Split& data) {
   const ModelFamily& family = family_of(c);
   if (!c.recipe) return family.recipe(family, data);
@@ -95,7 +116,7 @@ void fill_model_name(TrainConfig& c, Task task) {
 void fill_model(TrainConfig& c, const Split& data, const Recipe& recipe) {
   refuse_keys_of_others(c);
   fill(c.dropout, recipe.dropout);
-  family_of(c).fill(c, data, recipe);
+  if (!c.from) family_of(c).fill(c, data, recipe);
 }
 
 }  // namespace detail

@@ -30,7 +30,7 @@ struct TrainConfig {
   using Choice = std::optional<T>;
   using Integers = std::vector<std::int64_t>;
 
-  Choice<std::string> data, task, tokenizer, augment, recipe;
+  Choice<std::string> data, task, tokenizer, augment, recipe, from, freeze;
   Choice<std::string> model;
   Choice<std::string> preset;
   Choice<std::int64_t> context, embedding;

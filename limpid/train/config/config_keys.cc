@@ -249,6 +249,21 @@ std::vector<ConfigKey> data_and_model_keys() {
        .otherwise = "by the model and the data",
        .choices = recipe_names},
 
+      {.path = "from",
+       .flag = "--from",
+       .member = &C::from,
+       .help =
+           "Model to begin with: its network and its weights, from a model file, a run folder or "
+           "a Hugging Face folder; a last layer of another size begins anew",
+       .otherwise = "none: a new network"},
+      {.path = "freeze",
+       .flag = "--freeze",
+       .member = &C::freeze,
+       .help =
+           "Parameters of --from that stay as they are: names, or their beginnings, each after a "
+           "comma, such as blocks or layers.0,layers.1",
+       .otherwise = "none"},
+
       {.path = "model.name",
        .flag = "--model",
        .member = &C::model,

@@ -65,6 +65,13 @@ FamilyModel make_gpt(const TrainConfig& c, const Split& data) {
   return {net.config(), gpt_problem(net, loss_of(c))};
 }
 
+FamilyModel go_on_gpt(const Model& first, const TrainConfig& c, const Split& data) {
+  nn::Gpt net = nn::Gpt::from_config(first.config);
+  require_vocabulary(net.vocabulary, data);
+  net.dropout = *c.dropout;
+  return {net.config(), gpt_problem(net, loss_of(c))};
+}
+
 }  // namespace
 
 const ModelFamily& gpt_family() {
@@ -87,7 +94,8 @@ const ModelFamily& gpt_family() {
       .context = nn::Gpt{}.context,
       .every_token = true,
       .fill = fill_gpt,
-      .make = make_gpt};
+      .make = make_gpt,
+      .go_on = go_on_gpt};
   return family;
 }
 

@@ -1,4 +1,6 @@
 // Multilayer perceptrons: their keys, recipes, defaults and problem.
+#include <fmt/format.h>
+
 #include "limpid/data/load_data.h"
 #include "limpid/data/standardize.h"
 #include "limpid/train/config/detail/complete.h"
@@ -15,6 +17,18 @@ const Recipe& recipe_for(const ModelFamily& family, const Split& data) {
 
 void fill_mlp(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill_layers(c, data, recipe, data.train.input_type().shape.elements());
+}
+
+FamilyModel go_on_mlp(const Model& first, const TrainConfig& c, const Split& data) {
+  nn::Mlp net = nn::Mlp::from_config(first.config);
+  const std::int64_t features = data.train.input_type().shape.elements();
+  if (net.sizes.front() != features)
+    refuse("from",
+           fmt::format("the model takes {} numbers, the data has {}", net.sizes.front(), features));
+  net.sizes.back() = data.train.outputs();
+  net.dropout = *c.dropout;
+  return {net.config(),
+          mlp_problem(net, data.train.task, loss_of(c), standardization_from(first, data))};
 }
 
 }  // namespace
@@ -42,7 +56,8 @@ const ModelFamily& mlp_family() {
       .recipe = recipe_for,
       .reads_text = false,
       .fill = fill_mlp,
-      .make = make_mlp};
+      .make = make_mlp,
+      .go_on = go_on_mlp};
   return family;
 }
 

@@ -11,15 +11,23 @@
 #include "limpid/train/config/detail/complete.h"
 
 namespace limpid::train {
-Split load_data(const TrainConfig& config, const std::function<void()>& between) {
+Split load_data(const TrainConfig& chosen, const std::function<void()>& between) {
+  const std::optional<Model> first = first_model(chosen);
+  const TrainConfig config = first ? with_network(chosen, *first) : chosen;
   LoadOptions options{.text = window_options_of(config), .between = between};
   if (config.task) options.task = find_name<Task>(*config.task);
   return limpid::load_data(config.data.value_or("digits"), options);
 }
 
 RunSetup::RunSetup(const TrainConfig& chosen, Split with)
-    : data(std::move(with)), config(complete(chosen, data)) {
-  detail::FamilyModel model = detail::family_of(config).make(config, data);
+    : RunSetup(chosen, std::move(with), first_model(chosen)) {}
+
+RunSetup::RunSetup(const TrainConfig& chosen, Split with, const std::optional<Model>& first)
+    : data(std::move(with)),
+      config(complete(first ? with_network(chosen, *first) : chosen, data)),
+      network_hash_(first ? hash_of(*first) : 0) {
+  detail::FamilyModel model =
+      first ? go_on_with(*first, config, data) : detail::family_of(config).make(config, data);
   network = std::move(model.network);
   problem = std::move(model.problem);
 }
@@ -41,7 +49,7 @@ RunSetup::RunSetup(const TrainConfig& chosen, Split with, const CustomModel& mod
       config(complete(with_custom_model(chosen), data)),
       network(R"({"model":"custom"})"),
       problem(custom_problem(model, data.train, loss_of(config))),
-      custom_hash_(hash_of(model)) {}
+      network_hash_(hash_of(model)) {}
 
 namespace {
 
@@ -69,7 +77,7 @@ std::string RunSetup::model_config() const {
 }
 
 std::uint64_t RunSetup::data_hash(ThreadPool* pool) const {
-  return hash_of_parts(data, pool) ^ custom_hash_;
+  return hash_of_parts(data, pool) ^ network_hash_;
 }
 
 std::string identity_of(const TrainConfig& config, std::uint64_t data_hash) {

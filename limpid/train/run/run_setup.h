@@ -12,6 +12,7 @@
 #include "limpid/train/config/config.h"
 #include "limpid/train/loop/custom_model.h"
 #include "limpid/train/loop/problem.h"
+#include "limpid/train/run/first_model.h"
 
 namespace limpid::train {
 
@@ -34,12 +35,15 @@ struct RunSetup {
 
   // The config in the model file: hyper-parameters, loss and data.
   std::string model_config() const;
-  // A hash of all examples of all sets, and of a network of one's own. The pool, if given, hashes
+  // A hash of all examples of all sets, and of a network of one's own or the model to begin with.
+  // The pool, if given, hashes
   // tensors in parallel.
   std::uint64_t data_hash(ThreadPool* pool = nullptr) const;
 
  private:
-  std::uint64_t custom_hash_ = 0;
+  RunSetup(const TrainConfig& config, Split data, const std::optional<Model>& first);
+
+  std::uint64_t network_hash_ = 0;  // of a network of one's own, or of the model to begin with
 };
 
 // The identity of a run: its configuration and the hash of its data. Runs with the same text give

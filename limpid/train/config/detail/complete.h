@@ -60,6 +60,9 @@ struct ModelFamily {
   void (*fill)(TrainConfig& config, const Split& data, const Recipe& recipe);
   // Makes the model of a complete configuration, to train on `data`.
   FamilyModel (*make)(const TrainConfig& config, const Split& data);
+  // Makes the model with the network of another, whose last layer gets the outputs of the data;
+  // nullptr: the family has none. Throws kInvalidArgument if the network does not fit the data.
+  FamilyModel (*go_on)(const Model& first, const TrainConfig& config, const Split& data) = nullptr;
 };
 
 const ModelFamily& mlp_family();
@@ -71,6 +74,11 @@ const ModelFamily& custom_family();
 std::span<const ModelFamily* const> model_families();
 // The family of a configuration, whose model must exist or be unset.
 const ModelFamily& family_of(const TrainConfig& config);
+
+// Throws kInvalidArgument unless the text has as many tokens as the model that goes on.
+void require_vocabulary(std::int64_t tokens, const Split& data);
+// The scaling of the inputs in a model, and that of a regression's targets in the data.
+Standardization standardization_from(const Model& first, const Split& data);
 
 // Throws kInvalidArgument for keys that the model does not have, if one is chosen.
 void refuse_keys_of_others(const TrainConfig& config);
