@@ -155,14 +155,14 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
 
 Standardization fit_channels(const Dataset& train) {
   const DefaultFloatMode mode;
-  constexpr std::int64_t kMostPictures = 16384;
+  constexpr std::int64_t kEnoughPictures = 16384;
   if (!train.picture)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} has no pictures, expected channels", in_quotes(train.name)));
   if (train.size() == 0)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} has no rows to fit to", in_quotes(train.name)));
-  const std::int64_t taken = std::min(train.size(), kMostPictures);
+  const std::int64_t taken = std::min(train.size(), kEnoughPictures);
   std::vector<std::int32_t> rows(static_cast<std::size_t>(taken));
   for (std::int64_t i = 0; i < taken; ++i)
     rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * train.size() / taken);
