@@ -15,57 +15,63 @@
 namespace limpid {
 namespace {
 
-using Step = AugmentKind;
-
 constexpr double kMostPixels = 1024;
 
 constexpr std::array<AugmentRecord, 26> kAugmentRecords{{
-    {Step::kShift, "move by up to A pixels along each axis", 2, 0, kMostPixels, false, 1, false},
-    {Step::kRotate, "rotate by up to A degrees", 10, 0, 180, false, 1, false},
-    {Step::kScale, "enlarge by a factor from 1 - A to 1 + A", 0.1, 0, 0.9, false, 1, false},
-    {Step::kShear, "slant by up to A degrees, along x and along y", 10, 0, 60, false, 1, false},
-    {Step::kFlip, "exchange left and right", 0, 0, 0, false, 0.5, false},
-    {Step::kFlipVertical, "exchange top and bottom", 0, 0, 0, false, 0.5, false},
-    {Step::kCrop, "pad by A pixels and crop: move by up to A whole pixels along each axis", 4, 0,
-     kMostPixels, true, 1, false},
-    {Step::kResizedCrop,
+    {AugmentKind::kShift, "move by up to A pixels along each axis", 2, 0, kMostPixels, false, 1,
+     false},
+    {AugmentKind::kRotate, "rotate by up to A degrees", 10, 0, 180, false, 1, false},
+    {AugmentKind::kScale, "enlarge by a factor from 1 - A to 1 + A", 0.1, 0, 0.9, false, 1, false},
+    {AugmentKind::kShear, "slant by up to A degrees, along x and along y", 10, 0, 60, false, 1,
+     false},
+    {AugmentKind::kFlip, "exchange left and right", 0, 0, 0, false, 0.5, false},
+    {AugmentKind::kFlipVertical, "exchange top and bottom", 0, 0, 0, false, 0.5, false},
+    {AugmentKind::kCrop, "pad by A pixels and crop: move by up to A whole pixels along each axis",
+     4, 0, kMostPixels, true, 1, false},
+    {AugmentKind::kResizedCrop,
      "enlarge a part of the picture to its whole: a share of its area from A to 1, with an aspect "
      "ratio from 3/4 to 4/3 of its own",
      0.25, 0.01, 1, false, 1, false},
-    {Step::kPerspective, "move each corner by up to A of half a side along each axis", 0.2, 0, 0.45,
-     false, 1, false},
-    {Step::kElastic,
+    {AugmentKind::kPerspective, "move each corner by up to A of half a side along each axis", 0.2,
+     0, 0.45, false, 1, false},
+    {AugmentKind::kElastic,
      "move every pixel by up to A pixels along each axis, smoothly: cubic B-splines with control "
      "points a quarter of the shorter side apart",
      4, 0, kMostPixels, false, 1, false},
-    {Step::kBrightness, "multiply by a factor from 1 - A to 1 + A", 0.2, 0, 1, false, 1, true},
-    {Step::kContrast, "multiply the differences from the mean grey by a factor from 1 - A to 1 + A",
-     0.2, 0, 1, false, 1, true},
-    {Step::kSaturation,
+    {AugmentKind::kBrightness, "multiply by a factor from 1 - A to 1 + A", 0.2, 0, 1, false, 1,
+     true},
+    {AugmentKind::kContrast,
+     "multiply the differences from the mean grey by a factor from 1 - A to 1 + A", 0.2, 0, 1,
+     false, 1, true},
+    {AugmentKind::kSaturation,
      "multiply the differences from each pixel's grey by a factor from 1 - A to 1 + A", 0.2, 0, 1,
      false, 1, true, 3},
-    {Step::kHue, "turn the hue by up to A of the colour circle", 0.05, 0, 0.5, false, 1, true, 3},
-    {Step::kBlur, "blur by a Gaussian with a deviation from 0 to A pixels", 1, 0, 8, false, 1,
-     true},
-    {Step::kSharpness,
+    {AugmentKind::kHue, "turn the hue by up to A of the colour circle", 0.05, 0, 0.5, false, 1,
+     true, 3},
+    {AugmentKind::kBlur, "blur by a Gaussian with a deviation from 0 to A pixels", 1, 0, 8, false,
+     1, true},
+    {AugmentKind::kSharpness,
      "multiply the differences from the smoothed picture by a factor from 1 - A to 1 + A", 0.5, 0,
      1, false, 1, true},
-    {Step::kPosterize, "keep A of the 8 bits of a pixel", 4, 1, 8, true, 0.5, true},
-    {Step::kSolarize, "invert the pixels of A and above", 0.5, 0, 1, false, 0.5, true},
-    {Step::kAutocontrast, "stretch each channel to the range from 0 to 1", 0, 0, 0, false, 0.5,
+    {AugmentKind::kPosterize, "keep A of the 8 bits of a pixel", 4, 1, 8, true, 0.5, true},
+    {AugmentKind::kSolarize, "invert the pixels of A and above", 0.5, 0, 1, false, 0.5, true},
+    {AugmentKind::kAutocontrast, "stretch each channel to the range from 0 to 1", 0, 0, 0, false,
+     0.5, true},
+    {AugmentKind::kEqualize, "equalize the histogram of each channel", 0, 0, 0, false, 0.5, true},
+    {AugmentKind::kNoise, "add nearly normal noise with a standard deviation of A", 0.05, 0, 1,
+     false, 1, true},
+    {AugmentKind::kErase,
+     "set a square with sides of A pixels to 0, its middle anywhere in the picture", 8, 0,
+     kMostPixels, true, 1, false},
+    {AugmentKind::kRand, "an operation of RandAugment at magnitude A of 30", 9, 0, 30, false, 1,
      true},
-    {Step::kEqualize, "equalize the histogram of each channel", 0, 0, 0, false, 0.5, true},
-    {Step::kNoise, "add nearly normal noise with a standard deviation of A", 0.05, 0, 1, false, 1,
+    {AugmentKind::kTrivial, "TrivialAugment: any operation at any magnitude", 0, 0, 0, false, 1,
      true},
-    {Step::kErase, "set a square with sides of A pixels to 0, its middle anywhere in the picture",
-     8, 0, kMostPixels, true, 1, false},
-    {Step::kRand, "an operation of RandAugment at magnitude A of 30", 9, 0, 30, false, 1, true},
-    {Step::kTrivial, "TrivialAugment: any operation at any magnitude", 0, 0, 0, false, 1, true},
-    {Step::kMixup,
+    {AugmentKind::kMixup,
      "mix with another row of the training set, its share drawn from a Beta(A, A) distribution; "
      "targets are mixed, too",
      0.2, 0.01, 1, false, 1, false},
-    {Step::kCutmix,
+    {AugmentKind::kCutmix,
      "paste a rectangle of another row of the training set, the rest's share drawn from a Beta(A, "
      "A) distribution; targets are mixed by area",
      1, 0.01, 1, false, 0.5, false},
@@ -77,7 +83,7 @@ constexpr AugmentPreset kAugmentPresets[] = {
     {"objects", "flip,crop=4,erase=8"},
 };
 
-const AugmentRecord& record_of(AugmentKind kind) {
+const AugmentRecord& step_record(AugmentKind kind) {
   return kAugmentRecords[static_cast<std::size_t>(kind)];
 }
 
@@ -92,8 +98,8 @@ std::string range_text(double low, double high, bool whole) {
   return fmt::format("{} from {} to {}", whole ? "an integer" : "a number", low, high);
 }
 
-double number_in(std::string_view text, std::string_view what, double low, double high,
-                 bool whole) {
+double number_of_step(std::string_view text, std::string_view what, double low, double high,
+                      bool whole) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [behind, error] = std::from_chars(text.data(), end, number);
@@ -120,17 +126,18 @@ AugmentStep parse_step(std::string_view text) {
     refuse_augmentation(fmt::format("expected none, or some of {}; got {}",
                                     fmt::join(names_of_steps_and_presets(), ", "),
                                     in_quotes(step_name)));
-  const AugmentRecord& record = record_of(*kind);
+  const AugmentRecord& record = step_record(*kind);
   AugmentStep step{*kind, record.usual, record.probability};
   if (equals != std::string_view::npos) {
     if (!has_amount(record))
       refuse_augmentation(fmt::format("{}: expected no number, got {}", step_name,
                                       in_quotes(before.substr(equals + 1))));
     step.amount =
-        number_in(before.substr(equals + 1), step_name, record.low, record.high, record.whole);
+        number_of_step(before.substr(equals + 1), step_name, record.low, record.high, record.whole);
   }
   if (at != std::string_view::npos)
-    step.probability = number_in(text.substr(at + 1), fmt::format("{}@", step_name), 0, 1, false);
+    step.probability =
+        number_of_step(text.substr(at + 1), fmt::format("{}@", step_name), 0, 1, false);
   return step;
 }
 
@@ -165,7 +172,7 @@ std::string to_text(const Augmentation& augmentation) {
   if (augmentation.empty()) return "none";
   std::string text;
   for (const AugmentStep& step : augmentation.steps) {
-    const AugmentRecord& record = record_of(step.kind);
+    const AugmentRecord& record = step_record(step.kind);
     text += fmt::format("{}{}", text.empty() ? "" : ",", name(step.kind));
     if (has_amount(record)) text += fmt::format("={}", step.amount);
     if (step.probability != record.probability) text += fmt::format("@{}", step.probability);
@@ -186,7 +193,7 @@ const AugmentStep* mixing_step(const Augmentation& augmentation) {
 void check_pixels(const Augmentation& augmentation, std::span<const float> pixels,
                   std::int64_t picture) {
   const auto step = std::find_if(augmentation.steps.begin(), augmentation.steps.end(),
-                                 [](const AugmentStep& s) { return record_of(s.kind).bounded; });
+                                 [](const AugmentStep& s) { return step_record(s.kind).bounded; });
   if (step == augmentation.steps.end()) return;
   const auto other =
       std::find_if(pixels.begin(), pixels.end(), [](float v) { return !(v >= 0.0f && v <= 1.0f); });
