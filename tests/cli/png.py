@@ -26,6 +26,6 @@ def write_halves(folder, count=12, height=8, width=8):
     for name in ("left", "right"):
         (folder / name).mkdir(parents=True)
         for number in range(count):
-            row = bytes([120 + 10 * number]) * (width // 2) + bytes([number]) * (width // 2)
+            row = bytes([130 + 10 * number]) * (width // 2) + bytes([number]) * (width // 2)
             rows = [row if name == "left" else row[::-1]] * height
             (folder / name / f"{number:02}.png").write_bytes(png(rows))

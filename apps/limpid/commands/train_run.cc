@@ -250,6 +250,8 @@ void print_folds(const std::vector<train::Numbers>& folds, bool json) {
 }  // namespace
 
 std::string network_text(const train::TrainConfig& config) {
+  if (config.model == "cnn")
+    return fmt::format("a {} cnn of width {}", *config.preset, *config.width);
   if (config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));
   return fmt::format("a gpt of {}, {} and width {}", counted(config.layers->front(), "block"),
                      counted(*config.heads, "head"), *config.width);

@@ -61,9 +61,9 @@ void sort_classes(std::vector<std::string>& classes) {
 }
 
 void add_image(ImageFiles& found, ImageFile file) {
-  if (found.files.size() == kMostPictures)
+  if (found.files.size() == kMostImages)
     throw Error(ErrorCode::kUnsupported, fmt::format("images {}: expected at most {} pictures",
-                                                     in_quotes(found.where), kMostPictures));
+                                                     in_quotes(found.where), kMostImages));
   found.files.push_back(std::move(file));
 }
 

@@ -44,7 +44,7 @@ struct ImagesOptions {
 
 // The number of bytes of decoded pictures that a data set keeps, and the maximum number of files.
 inline constexpr std::size_t kMostKeptPictures = std::size_t{1} << 30;
-inline constexpr std::size_t kMostPictures = 10'000'000;
+inline constexpr std::size_t kMostImages = 10'000'000;
 
 // Loads pictures as a classification. Inputs are f32 [N, channels * height * width], each picture
 // as fit_picture writes it. A row is decoded when it is read; if all pictures take
