@@ -315,13 +315,11 @@ constexpr FunctionRow kRows[] = {
      ">>> lp.categorical(lp.Key(0), lp.asarray([0.0, 100.0]), shape=3)\n"
      "limpid.Array(i32[3] (1, 1, 1))",
      kArray},
-    {"permutation", "key, x, axis=0", "VNI",
+    {"_permutation", "key, x, axis", "VNI",
      [](const Given& g) -> Made {
        if (!g.is_value(1)) return permutation(g.v(0), g.i(1));
        return permutation(g.v(0), g.v(1), g.i(2));
-     },
-     "The numbers 0, 1, ..., x - 1 in random order, or the slices of an array along an axis.",
-     ">>> sorted(lp.permutation(lp.Key(0), 4).tolist())\n[0, 1, 2, 3]", kArray},
+     }},
     {"choice", "key, a, shape=(), replace=True, p=None", "VNSBv",
      [](const Given& g) -> Made { return chosen_from(g); },
      "Random ones of the numbers 0, 1, ..., a - 1, or of the slices of an array along its first "

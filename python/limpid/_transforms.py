@@ -42,6 +42,7 @@ __all__ = [
     "meshgrid",
     "no_copy",
     "parse",
+    "permutation",
     "quantize",
     "ravel",
     "ravel_pytree",
@@ -1275,6 +1276,26 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Tuple[Array, ...]:
     """
     grids: Tuple[Array, ...] = _core.meshgrid(list(arrays), indexing)
     return grids
+
+
+def permutation(key: Any, x: Any, axis: int = 0) -> Array:
+    """The numbers 0, 1, ..., x - 1 in random order, or the slices of an array along an axis, as JAX's.
+
+    Parameters
+    ----------
+    key : Key
+    x : int or array_like
+    axis : int
+        Of an array; its slices stay as they are.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> sorted(lp.permutation(lp.Key(0), 4).tolist())
+    [0, 1, 2, 3]
+    """
+    result: Array = _core._permutation(key, x, axis)
+    return result
 
 
 def ravel(x: Any) -> Array:
