@@ -420,6 +420,8 @@ std::string doc_of(const Row& row, const char* about, const char* example) {
   }
   doc += "\n\nReturns\n-------\nArray, or Value while code is traced";
   if (example) doc += "\n\nExamples\n--------\n>>> import limpid as lp\n" + std::string(example);
+  if (!op && find_op(row.name))
+    doc += "\n\nNotes\n-----\nThe op of this name, in the text of a Function, is another function.";
   if (!op) return doc + "\n";
   doc += "\n\nNotes\n-----";
   if (about) doc += "\n" + sentence(op->formula);

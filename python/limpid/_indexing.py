@@ -28,7 +28,7 @@ def _numbers_of(part: Any) -> Any:
     if isinstance(part, Value):
         return part
     numbers = np.asarray(part, None if not isinstance(part, list) or part else np.int64)
-    if numbers.dtype == np.bool_:
+    if numbers.dtype == np.bool_ and numbers.ndim:
         return numbers
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"an index is an integer, a slice, None, ... or an array of integers or bool, not {type(part).__name__} of {numbers.dtype}")

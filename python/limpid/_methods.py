@@ -70,7 +70,7 @@ def _index(x: Any, index: Any) -> Any:
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
         # Of no numbers, NumPy's array is one of f64.
         rows = np.asarray(parts[0], None if parts[0] else np.int64) if isinstance(parts[0], list) else parts[0]
-        if not isinstance(rows, Value) and getattr(rows, "dtype", None) == np.bool_:
+        if not isinstance(rows, Value) and getattr(rows, "dtype", None) == np.bool_ and np.ndim(rows):
             return _indexing.indexed(x, np.asarray(rows))
         return _rows(x, rows)
     if not _indexing.is_simple(index):
