@@ -217,7 +217,7 @@ constexpr FunctionRow kRows[] = {
      }},
 
     // ---- products and grids
-    {"einsum", "equation, operands", "WL",
+    {"_einsum", "equation, operands", "WL",
      [](const Given& g) -> Made { return einsum(g.text(0), g.all(1)); }},
     {"outer", "a, b", "VV", of_two<outer>,
      "a[i] b[j] for all elements, those of each array in their order: (size of a, size of b).",
@@ -238,7 +238,7 @@ constexpr FunctionRow kRows[] = {
      "`num` numbers at equal distances from start to stop, which is the last one unless `endpoint` "
      "is False.",
      ">>> lp.linspace(0, 1, 3)\nlimpid.Array(f32[3] (0.0, 0.5, 1.0))", kArray},
-    {"meshgrid", "arrays, indexing='xy'", "LW",
+    {"_meshgrid", "arrays, indexing", "LW",
      [](const Given& g) -> Made {
        const std::string indexing = g.text(1);
        if (indexing != "xy" && indexing != "ij")

@@ -148,7 +148,7 @@ class AtIndex:
             combine = {"add": _core.add, "multiply": _core.multiply, "max": _core.maximum, "min": _core.minimum}
             return _core.where(mask, combine[mode](self._x, y) if mode in combine else y, self._x)
         if isinstance(y, (bool, int, float, np.generic)):  # a number has the dtype of the elements
-            y = _core.full((), y, self._x.type.split("[")[0])
+            y = _core.full((), y if isinstance(y, (bool, int, float)) else y.item(), self._x.type.split("[")[0])
         return _core._index_update(self._x, y, *layout_of(self._x, self._index), mode)
 
     def get(self) -> Any:

@@ -1253,7 +1253,7 @@ def einsum(equation: str, *operands: Any) -> Array:
     """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: expected an equation such as 'ij,jk->ik' first, not {type(equation).__name__}")
-    result: Array = _core.einsum(equation, list(operands))
+    result: Array = _core._einsum(equation, list(operands))
     return result
 
 
@@ -1274,7 +1274,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Tuple[Array, ...]:
     >>> x.tolist(), y.tolist()
     ([[1, 2, 3], [1, 2, 3]], [[10, 10, 10], [20, 20, 20]])
     """
-    grids: Tuple[Array, ...] = _core.meshgrid(list(arrays), indexing)
+    grids: Tuple[Array, ...] = _core._meshgrid(list(arrays), indexing)
     return grids
 
 
