@@ -302,7 +302,8 @@ py::object call_row(const Row& row, std::span<PyObject* const> arguments) {
     } catch (const Error& error) {
       // It begins with the op that the function is made of.
       const std::string message = error.what();
-      if (message.starts_with(row.name + ":") || message.starts_with(row.name + " ")) throw;
+      const bool named = message.starts_with(row.name + ":") || message.starts_with(row.name + " ");
+      if (named || row.name[0] == '_') throw;
       throw Error(error.code(), row.name + ": " + message);
     }
   }();
