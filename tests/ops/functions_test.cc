@@ -19,7 +19,7 @@
 #include "limpid/transforms/vmap.h"
 #include "tests/refusals.h"
 
-namespace limpid {
+namespace limpid::functions_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -203,9 +203,9 @@ TEST(Norm, OfZeroHasNoSlope) {
 }
 
 TEST(Atan2, HasTheAnglesOfAllQuadrants) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  for (const double y : {0.0, -0.0, 1.0, -2.5, 1e-300, kInf, -kInf})
-    for (const double x : {0.0, -0.0, 1.0, -3.5, -1e300, kInf, -kInf}) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double y : {0.0, -0.0, 1.0, -2.5, 1e-300, kInfinity, -kInfinity})
+    for (const double x : {0.0, -0.0, 1.0, -3.5, -1e300, kInfinity, -kInfinity}) {
       const double got =
           run({reals({}, {y}), reals({}, {x})}, [](auto v) { return Values{atan2(v[0], v[1])}; })[0]
               .item<double>();
@@ -302,4 +302,4 @@ TEST(Draws, RefuseWhatHasNoMeaning) {
 }
 
 }  // namespace
-}  // namespace limpid
+}  // namespace limpid::functions_test

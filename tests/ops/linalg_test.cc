@@ -18,7 +18,7 @@
 #include "limpid/transforms/vmap.h"
 #include "tests/refusals.h"
 
-namespace limpid {
+namespace limpid::linalg_test {
 namespace {
 
 using Values = std::vector<Value>;
@@ -215,4 +215,4 @@ TEST(Linalg, RefusesWhatItIsNotFor) {
 }
 
 }  // namespace
-}  // namespace limpid
+}  // namespace limpid::linalg_test
