@@ -234,7 +234,9 @@ inline bool jacobi_sweep(std::size_t rows, std::size_t n, double* u, double* v) 
       if (!(std::fabs(both) > small * std::sqrt(a) * std::sqrt(b))) continue;
       turned = true;
       const double zeta = (b - a) / (2 * both);
-      const double size = 1 / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta));
+      // Beyond 2^60, 1 + zeta^2 is zeta^2, which may overflow.
+      const double steep = std::fabs(zeta);
+      const double size = 1 / (steep + (steep < 0x1p60 ? std::sqrt(1 + zeta * zeta) : steep));
       const double tangent = zeta < 0 ? -size : size;
       const double c = 1 / std::sqrt(1 + tangent * tangent);
       const double sine = c * tangent, half = sine / (1 + c);
@@ -266,6 +268,18 @@ inline void complete_column(std::size_t rows, std::size_t n, std::size_t j, doub
   for (std::size_t i = 0; i < rows; ++i) u[i * n + j] /= length;
 }
 
+// The length of column j of u (rows, n), also of one whose squares underflow.
+inline double column_length(std::size_t rows, std::size_t n, std::size_t j, const double* u) {
+  const double squares = inner_product(rows, u + j, n, u + j, n);
+  if (squares >= 0x1p-900) return std::sqrt(squares);
+  double sum = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = u[i * n + j] * 0x1p600;
+    sum += x * x;
+  }
+  return std::sqrt(sum) * 0x1p-600;
+}
+
 // The singular value decomposition a = u diag(s) v of (rows, n), rows >= n: u (rows, n) with
 // orthonormal columns, s (n) falling, v (n, n) with orthonormal rows. One-sided Jacobi (Hestenes
 // 1958), sweeps until one has nothing to turn, at most 40. All are NaN if an element of a is not
@@ -284,7 +298,7 @@ inline void singular_values(std::size_t batches, std::size_t rows, std::size_t n
     }
     for (int sweep = 0; sweep < 40 && jacobi_sweep(rows, n, u, v); ++sweep) {
     }
-    for (std::size_t j = 0; j < n; ++j) s[j] = std::sqrt(inner_product(rows, u + j, n, u + j, n));
+    for (std::size_t j = 0; j < n; ++j) s[j] = column_length(rows, n, j, u);
     // Insertion sort: equal ones keep their order.
     for (std::size_t j = 1; j < n; ++j)
       for (std::size_t k = j; k > 0 && s[k] > s[k - 1]; --k) {
@@ -293,7 +307,8 @@ inline void singular_values(std::size_t batches, std::size_t rows, std::size_t n
         std::swap_ranges(v + k * n, v + (k + 1) * n, v + (k - 1) * n);
       }
     for (std::size_t j = 0; j < n; ++j) {
-      if (s[j] == 0)
+      // Columns so short may not be orthogonal: the squares of their elements underflow.
+      if (s[j] < 0x1p-400)
         complete_column(rows, n, j, u);
       else
         for (std::size_t i = 0; i < rows; ++i) u[i * n + j] /= s[j];

@@ -316,9 +316,11 @@ class Lowering {
 
   // ---- calls
 
-  Argument result(const Node& node, const Call& call) {
-    const BufferId id = add_buffer(call.outputs[0], Place::kWorkspace);
-    held(node.first_output) = in_memory(id, whole(call.outputs[0].shape), last_step() + 1);
+  // Result r, which the next step writes.
+  Argument result(const Node& node, const Call& call, std::size_t r = 0) {
+    const BufferId id = add_buffer(call.outputs[r], Place::kWorkspace);
+    held(node.first_output + static_cast<ValueId>(r)) =
+        in_memory(id, whole(call.outputs[r].shape), last_step() + 1);
     return {id, 0, true};
   }
 
@@ -329,7 +331,8 @@ class Lowering {
     if (form.scratch > 0)
       step.arguments.push_back(
           {add_buffer({call.inputs[0].dtype, {form.scratch}}, Place::kWorkspace), 0, true});
-    step.arguments.push_back(result(node, call));
+    for (std::size_t r = 0; r < call.outputs.size(); ++r)
+      step.arguments.push_back(result(node, call, r));
     program_.steps.push_back(std::move(step));
   }
 

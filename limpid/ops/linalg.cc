@@ -530,6 +530,8 @@ Lu lu(Value a) {
 
 Value solve(Value a, Value b) {
   require_rank_two(a, "solve");
+  if (a.dtype() == Dtype::kF32 && b.dtype() == Dtype::kF32)
+    return cast(solve(cast(a, Dtype::kF64), cast(b, Dtype::kF64)), Dtype::kF32);
   const bool vector = b.rank() == 1;
   if (vector) b = reshape(b, b.shape().insert(1, 1));
   require_rank_two(b, "solve");
@@ -557,14 +559,19 @@ Value inv(Value a) {
 }
 
 Value det(Value a) {
-  const Lu f = lu(a);
-  return sign_of_exchanges(f) * prod(line_diagonal(f.lu), -1);
+  return in_double(a, [](const Value& x) {
+    const Lu f = lu(x);
+    return Values{sign_of_exchanges(f) * prod(line_diagonal(f.lu), -1)};
+  })[0];
 }
 
 SignAndLog slogdet(Value a) {
-  const Lu f = lu(a);
-  const Value diagonal = line_diagonal(f.lu);
-  return {sign_of_exchanges(f) * prod(sign(diagonal), -1), sum(log(abs(diagonal)), -1)};
+  const Values results = in_double(a, [](const Value& x) {
+    const Lu f = lu(x);
+    const Value diagonal = line_diagonal(f.lu);
+    return Values{sign_of_exchanges(f) * prod(sign(diagonal), -1), sum(log(abs(diagonal)), -1)};
+  });
+  return {results[0], results[1]};
 }
 
 Qr qr(Value a) {

@@ -36,12 +36,12 @@ struct Lu {
 };
 Lu lu(Value a);
 
-// x with a x = b, by LU: a (..., n, n), b (..., n, m), or (n) if it is a vector. Leading dimensions
+// x with a x = b, by LU in f64, rounded once: a (..., n, n), b (..., n, m), or (n) if it is a vector. Leading dimensions
 // broadcast. Infinite or NaN if a is singular.
 Value solve(Value a, Value b);
 Value inv(Value a);
 
-// The determinant, by LU; its gradient is NaN where it is 0.
+// The determinant, by LU in f64, rounded once; its gradient is NaN where it is 0.
 Value det(Value a);
 // Its sign, -1, 0 or 1, and the logarithm of its magnitude, which does not overflow.
 struct SignAndLog {

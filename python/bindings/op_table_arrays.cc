@@ -217,7 +217,7 @@ constexpr FunctionRow kRows[] = {
      }},
 
     // ---- products and grids
-    {"einsum", "equation, operands", "WL",
+    {"_einsum", "equation, operands", "WL",
      [](const Given& g) -> Made { return einsum(g.text(0), g.all(1)); }},
     {"outer", "a, b", "VV", of_two<outer>,
      "a[i] b[j] for all elements, those of each array in their order: (size of a, size of b).",
@@ -238,7 +238,7 @@ constexpr FunctionRow kRows[] = {
      "`num` numbers at equal distances from start to stop, which is the last one unless `endpoint` "
      "is False.",
      ">>> lp.linspace(0, 1, 3)\nlimpid.Array(f32[3] (0.0, 0.5, 1.0))", kArray},
-    {"meshgrid", "arrays, indexing='xy'", "LW",
+    {"_meshgrid", "arrays, indexing", "LW",
      [](const Given& g) -> Made {
        const std::string indexing = g.text(1);
        if (indexing != "xy" && indexing != "ij")
@@ -315,13 +315,11 @@ constexpr FunctionRow kRows[] = {
      ">>> lp.categorical(lp.Key(0), lp.asarray([0.0, 100.0]), shape=3)\n"
      "limpid.Array(i32[3] (1, 1, 1))",
      kArray},
-    {"permutation", "key, x, axis=0", "VNI",
+    {"_permutation", "key, x, axis", "VNI",
      [](const Given& g) -> Made {
        if (!g.is_value(1)) return permutation(g.v(0), g.i(1));
        return permutation(g.v(0), g.v(1), g.i(2));
-     },
-     "The numbers 0, 1, ..., x - 1 in random order, or the slices of an array along an axis.",
-     ">>> sorted(lp.permutation(lp.Key(0), 4).tolist())\n[0, 1, 2, 3]", kArray},
+     }},
     {"choice", "key, a, shape=(), replace=True, p=None", "VNSBv",
      [](const Given& g) -> Made { return chosen_from(g); },
      "Random ones of the numbers 0, 1, ..., a - 1, or of the slices of an array along its first "

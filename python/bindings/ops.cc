@@ -302,7 +302,8 @@ py::object call_row(const Row& row, std::span<PyObject* const> arguments) {
     } catch (const Error& error) {
       // It begins with the op that the function is made of.
       const std::string message = error.what();
-      if (message.starts_with(row.name + ":") || message.starts_with(row.name + " ")) throw;
+      const bool named = message.starts_with(row.name + ":") || message.starts_with(row.name + " ");
+      if (named || row.name[0] == '_') throw;
       throw Error(error.code(), row.name + ": " + message);
     }
   }();
@@ -420,6 +421,8 @@ std::string doc_of(const Row& row, const char* about, const char* example) {
   }
   doc += "\n\nReturns\n-------\nArray, or Value while code is traced";
   if (example) doc += "\n\nExamples\n--------\n>>> import limpid as lp\n" + std::string(example);
+  if (!op && find_op(row.name))
+    doc += "\n\nNotes\n-----\nThe op of this name, in the text of a Function, is another function.";
   if (!op) return doc + "\n";
   doc += "\n\nNotes\n-----";
   if (about) doc += "\n" + sentence(op->formula);

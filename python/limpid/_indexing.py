@@ -28,7 +28,7 @@ def _numbers_of(part: Any) -> Any:
     if isinstance(part, Value):
         return part
     numbers = np.asarray(part, None if not isinstance(part, list) or part else np.int64)
-    if numbers.dtype == np.bool_:
+    if numbers.dtype == np.bool_ and numbers.ndim:
         return numbers
     if numbers.dtype.kind not in "iu":
         raise TypeError(f"an index is an integer, a slice, None, ... or an array of integers or bool, not {type(part).__name__} of {numbers.dtype}")
@@ -147,6 +147,8 @@ class AtIndex:
                 raise TypeError("a mask that is not known while code is traced takes one number for all elements; lp.where takes arrays")
             combine = {"add": _core.add, "multiply": _core.multiply, "max": _core.maximum, "min": _core.minimum}
             return _core.where(mask, combine[mode](self._x, y) if mode in combine else y, self._x)
+        if isinstance(y, (bool, int, float, np.generic)):  # a number has the dtype of the elements
+            y = _core.full((), y if isinstance(y, (bool, int, float)) else y.item(), self._x.type.split("[")[0])
         return _core._index_update(self._x, y, *layout_of(self._x, self._index), mode)
 
     def get(self) -> Any:

@@ -69,7 +69,10 @@ def _index(x: Any, index: Any) -> Any:
     parts = list(index) if isinstance(index, tuple) else [index]
     if len(parts) == 1 and not isinstance(parts[0], (int, slice, type(None), type(Ellipsis), np.integer)):
         # Of no numbers, NumPy's array is one of f64.
-        return _rows(x, np.asarray(parts[0], None if parts[0] else np.int64) if isinstance(parts[0], list) else parts[0])
+        rows = np.asarray(parts[0], None if parts[0] else np.int64) if isinstance(parts[0], list) else parts[0]
+        if not isinstance(rows, Value) and getattr(rows, "dtype", None) == np.bool_ and np.ndim(rows):
+            return _indexing.indexed(x, np.asarray(rows))
+        return _rows(x, rows)
     if not _indexing.is_simple(index):
         return _indexing.indexed(x, index)
     used = sum(1 for p in parts if p is not None and p is not Ellipsis)
@@ -373,9 +376,14 @@ def _shown(size: int, shorten: bool) -> List[Optional[int]]:
 
 
 def _array_text(self: Array) -> str:
-    """The type and the elements: f32[2] (1.0, 2.0), the text form; of matrices and more in nested brackets."""
+    """The text form, as C++ prints it: f32[2] (1.0, 2.0)."""
+    return _flat_repr(self)[len("limpid.Array(") : -1]
+
+
+def _array_repr(self: Array) -> str:
+    """The type and the elements; those of matrices and more in nested brackets, a line for each row."""
     if self.ndim < 2 or not self.size:
-        return _flat_repr(self)[len("limpid.Array(") : -1]
+        return _flat_repr(self)
     places = [_shown(size, self.size > _MOST_SHOWN) for size in self.shape]
     kept = [[p for p in dim if p is not None] for dim in places]
     numbers = np.arange(self.size).reshape(self.shape)[np.ix_(*kept)]
@@ -393,11 +401,7 @@ def _array_text(self: Array) -> str:
         inner = iter(with_gaps(p, level + 1) for p in part)
         return ["..." if p is None else next(inner) for p in places[level]]
 
-    return f"{self.type}\n{_nested(with_gaps(nested, 0), 0)}"
-
-
-def _array_repr(self: Array) -> str:
-    return f"limpid.Array({_array_text(self)})"
+    return f"limpid.Array({self.type}\n{_nested(with_gaps(nested, 0), 0)})"
 
 
 def _array_html(self: Array) -> str:

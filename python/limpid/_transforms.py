@@ -42,6 +42,7 @@ __all__ = [
     "meshgrid",
     "no_copy",
     "parse",
+    "permutation",
     "quantize",
     "ravel",
     "ravel_pytree",
@@ -1252,7 +1253,7 @@ def einsum(equation: str, *operands: Any) -> Array:
     """
     if not isinstance(equation, str):
         raise TypeError(f"einsum: expected an equation such as 'ij,jk->ik' first, not {type(equation).__name__}")
-    result: Array = _core.einsum(equation, list(operands))
+    result: Array = _core._einsum(equation, list(operands))
     return result
 
 
@@ -1273,8 +1274,28 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> Tuple[Array, ...]:
     >>> x.tolist(), y.tolist()
     ([[1, 2, 3], [1, 2, 3]], [[10, 10, 10], [20, 20, 20]])
     """
-    grids: Tuple[Array, ...] = _core.meshgrid(list(arrays), indexing)
+    grids: Tuple[Array, ...] = _core._meshgrid(list(arrays), indexing)
     return grids
+
+
+def permutation(key: Any, x: Any, axis: int = 0) -> Array:
+    """The numbers 0, 1, ..., x - 1 in random order, or the slices of an array along an axis, as JAX's.
+
+    Parameters
+    ----------
+    key : Key
+    x : int or array_like
+    axis : int
+        Of an array; its slices stay as they are.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> sorted(lp.permutation(lp.Key(0), 4).tolist())
+    [0, 1, 2, 3]
+    """
+    result: Array = _core._permutation(key, x, axis)
+    return result
 
 
 def ravel(x: Any) -> Array:

@@ -201,7 +201,7 @@ class Options(Refusals):
                 for dtype in ("bool", "i8", "f16", "bf16", "i32"):
                     try:
                         f(*[lp.ones(shape, dtype)] * arrays)
-                    except (TypeError, ValueError, NotImplementedError) as error:
+                    except (TypeError, ValueError, IndexError, NotImplementedError) as error:
                         self.assertRegex(str(error), r"\A\w+(\(\))?:? [^\n]+\Z", name)
 
     def test_arguments(self):

@@ -99,7 +99,7 @@ class Package(unittest.TestCase):
         f, lm = net.function(), lp.LanguageModel(gpt, gpt.init())
         sequence = lm.join([1])
         lm.step()
-        kinds = {"Tuple": tuple, "List": list, "Dict": dict, "Callable": object, "int": int, "str": str, "float": float, "bool": bool, "Array": lp.Array, "Function": lp.Function, "Params": lp.Params, "_Same": lp.Array}
+        kinds = {"Tuple": tuple, "List": list, "Dict": dict, "Callable": object, "int": int, "str": str, "float": float, "bool": bool, "Array": lp.Array, "Function": lp.Function, "Params": lp.Params, "_Same": lp.Array, "At": object}
         compared = 0
         for x in (
             lp.ones(2), lp.Key(1), f, lp.compile(lambda x: x), lp.Predictor(f, net.init()), lp.Model(f, net.init()), lp.data.synthetic("xor", lp.Key(0), 8),

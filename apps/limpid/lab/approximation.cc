@@ -38,7 +38,9 @@ auto hidden_layer(std::int64_t in, std::int64_t units, const std::string& activa
 }
 
 Value squared(Value prediction, Value target) { return mse_loss(prediction, target); }
-Value cross_entropy(Value logit, Value target) { return binary_cross_entropy_with_logits(logit, target); }
+Value cross_entropy(Value logit, Value target) {
+  return binary_cross_entropy_with_logits(logit, target);
+}
 
 struct Curve {
   std::string name;
