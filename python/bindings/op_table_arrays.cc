@@ -139,8 +139,7 @@ constexpr FunctionRow kRows[] = {
      ">>> lp.isinf(lp.asarray([1.0, float('-inf')]))\nlimpid.Array(bool[2] (0, 1))", kArray},
     {"isfinite", "x", "V", of_one<isfinite>,
      "Whether each element is neither NaN nor infinite, as bool.",
-     ">>> lp.isfinite(lp.asarray([1.0, float('inf')]))\nlimpid.Array(bool[2] (1, 0))",
-     kArray},
+     ">>> lp.isfinite(lp.asarray([1.0, float('inf')]))\nlimpid.Array(bool[2] (1, 0))", kArray},
     {"atan2", "y, x", "NN", of_two<atan2>,
      "The angle of the vector (x, y) to the x axis in radians, in [-pi, pi]. Its gradient at the "
      "origin is 0.",
