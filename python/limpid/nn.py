@@ -24,6 +24,7 @@ from .errors import InvalidArgumentError, NotFoundError
 
 __all__ = [
     "CharLm",
+    "Cnn",
     "Gpt",
     "Init",
     "Mlp",
