@@ -56,6 +56,33 @@ TEST(Standardization, OfAZScoreIsMeanAndDeviation) {
       Tensor::from<float>(Shape{1}, {static_cast<float>(std::sqrt(50.0))})));
 }
 
+// Two channels of 1 x 2 pixels: all numbers of a channel have one mean and one deviation.
+TEST(Standardization, OfPicturesIsByChannel) {
+  Dataset data = table({2, 4}, {1, 2, 0, 0, 3, 4, 0, 0}, Task::kRegression, {10, 30});
+  expect_refused(ErrorCode::kInvalidArgument, [&] { fit_channels(data); });
+  data.picture = PictureShape{2, 1, 2};
+  const Standardization fit = fit_channels(data);
+  EXPECT_TRUE(fit.inputs->center.same_bits(Tensor::from<float>(Shape{4}, {2.5f, 2.5f, 0, 0})));
+  const float deviation = std::sqrt(1.25f);
+  EXPECT_TRUE(
+      fit.inputs->scale.same_bits(Tensor::from<float>(Shape{4}, {deviation, deviation, 1, 1})));
+  EXPECT_TRUE(fit.targets->center.same_bits(Tensor::from<float>(Shape{1}, {20})));
+  expect_refused(ErrorCode::kInvalidArgument, [&] { fit_channels(data.rows(0, 0)); });
+}
+
+// Of a large set every second picture is read, here those of 0.
+TEST(Standardization, OfManyPicturesIsOfSomeSpreadEvenly) {
+  constexpr std::int64_t kRows = 2 * 16384;
+  Dataset data;
+  data.inputs = Tensor::generate<float>(Shape{kRows, 1}, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i % 2);
+  });
+  data.targets = Tensor::zeros({Dtype::kI32, {kRows}});
+  data.classes = 2;
+  data.picture = PictureShape{1, 1, 1};
+  EXPECT_EQ(fit_channels(data).inputs->center.item<float>(), 0);
+}
+
 TEST(Standardization, OfMinAndMaxFillsTheUnitInterval) {
   const Split data{.train = small_table(), .validation = small_table(), .test = small_table()};
   const Standardization fit = fit_standardization(data.train, Scaling::kMinMax);
