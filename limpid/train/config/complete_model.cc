@@ -101,7 +101,7 @@ void fill_layers(TrainConfig& c, const Split& data, const Recipe& recipe, std::i
   }
   c.hidden.reset();
   fill<std::string>(c.activation, "relu");
-  fill<std::string>(c.norm, "none");
+  fill<std::string>(c.norm, std::string(recipe.norm));
   fill<std::string>(c.init, "he");
 }
 

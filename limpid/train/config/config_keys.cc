@@ -345,7 +345,10 @@ std::vector<ConfigKey> data_and_model_keys() {
        .member = &C::norm,
        .help = "Normalisation before each hidden activation (charlm: not batch); gpt: layer or "
                "rms, before attention, feed-forward and output; cnn: batch or none",
-       .otherwise = fmt::format("none; gpt: {}; cnn: batch, of lenet none", name(nn::Gpt{}.norm)),
+       .otherwise = fmt::format(
+           "{}; gpt: {}; cnn: batch, of lenet none",
+           by_recipe([](const detail::Recipe& recipe) { return std::string(recipe.norm); }),
+           name(nn::Gpt{}.norm)),
        .choices = all_names<nn::MlpNorm>},
       {.path = "model.feed_forward",
        .flag = "--feed-forward",

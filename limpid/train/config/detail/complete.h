@@ -22,6 +22,7 @@ struct Recipe {
   std::string_view preset = {};       // of cnn, and its first convolutions' channels
   std::int64_t width = 0;
   double dropout = 0;
+  std::string_view norm = "none";  // of mlp and charlm
   std::string optimizer;
   std::string schedule;
   std::int64_t batch = 0;
