@@ -31,11 +31,11 @@ struct Recipe {
   std::map<std::string, double, std::less<>> numbers = {};
   std::optional<double> clip_norm = {};
   std::int64_t warmup = 0;  // at most a tenth of the run
+  // The length: epochs or steps; more epochs if least_steps need them.
+  std::int64_t epochs = 0, steps = 0, least_steps = 0;
   double label_smoothing = 0;
   double ema = 0;
   std::string_view augment = {};  // of pictures
-  // The length: epochs or steps; more epochs if least_steps need them.
-  std::int64_t epochs = 0, steps = 0, least_steps = 0;
 };
 
 // Epochs without a better loss after which a run on a table ends, whose length nobody chose.
