@@ -17,7 +17,7 @@ namespace limpid::nn {
 namespace {
 
 // A convolution, a norm and an activation.
-struct Unit {
+struct CnnUnit {
   std::int64_t out = 0;
   std::int64_t kernel = 3;
   std::int64_t stride = 1;
@@ -26,19 +26,19 @@ struct Unit {
   std::int64_t padding = kernel / 2;
 };
 
-struct Block {
-  std::vector<Unit> units;
+struct CnnBlock {
+  std::vector<CnnUnit> units;
   bool residual = false;  // x + units(x), x by a 1 x 1 convolution where its type is another
   bool active = false;    // an activation after the sum
   std::int64_t pool = 1;  // max pooling of the result, of this side
 };
 
 // How numbers become a vector after the last block.
-enum class End : std::uint8_t { kFlat, kMean, kLargest };
+enum class CnnEnd : std::uint8_t { kFlat, kMean, kLargest };
 
-struct Layout {
-  std::vector<Block> blocks;
-  End end = End::kMean;
+struct CnnLayout {
+  std::vector<CnnBlock> blocks;
+  CnnEnd end = CnnEnd::kMean;
   std::vector<std::int64_t> hidden = {};  // linear layers before the last
 };
 
@@ -48,24 +48,24 @@ std::int64_t filters_of(const Cnn& net) {
 
 bool is_small(const Cnn& net) { return net.picture[1] <= 64 && net.picture[2] <= 64; }
 
-Layout lenet(std::int64_t f) {
+CnnLayout lenet_layout(std::int64_t f) {
   const std::int64_t second = (8 * f + 2) / 3;
   return {{{.units = {{.out = f, .kernel = 5}}, .pool = 2},
            {.units = {{.out = second, .kernel = 5, .padding = 0}}, .pool = 2}},
-          End::kFlat,
+          CnnEnd::kFlat,
           {20 * f, 14 * f}};
 }
 
-Layout small(std::int64_t f) {
+CnnLayout small_layout(std::int64_t f) {
   return {{{.units = {{.out = f}}, .pool = 2},
            {.units = {{.out = 2 * f}, {.out = 2 * f}}, .pool = 2},
            {.units = {{.out = 4 * f}, {.out = 4 * f}}}},
-          End::kLargest};
+          CnnEnd::kLargest};
 }
 
-Layout resnet9(std::int64_t f) {
+CnnLayout resnet9_layout(std::int64_t f) {
   const auto twice = [](std::int64_t n) {
-    return Block{.units = {{.out = n}, {.out = n}}, .residual = true};
+    return CnnBlock{.units = {{.out = n}, {.out = n}}, .residual = true};
   };
   return {{{.units = {{.out = f}}},
            {.units = {{.out = 2 * f}}, .pool = 2},
@@ -73,13 +73,13 @@ Layout resnet9(std::int64_t f) {
            {.units = {{.out = 4 * f}}, .pool = 2},
            {.units = {{.out = 8 * f}}, .pool = 2},
            twice(8 * f)},
-          End::kLargest};
+          CnnEnd::kLargest};
 }
 
-Layout resnet18(const Cnn& net) {
+CnnLayout resnet18_layout(const Cnn& net) {
   const std::int64_t filters = filters_of(net);
-  Layout layout;
-  Block first{.units = {{.out = filters}}};
+  CnnLayout layout;
+  CnnBlock first{.units = {{.out = filters}}};
   if (!is_small(net)) first = {.units = {{.out = filters, .kernel = 7, .stride = 2}}, .pool = 2};
   layout.blocks.push_back(first);
   for (int stage = 0; stage < 4; ++stage)
@@ -93,7 +93,7 @@ Layout resnet18(const Cnn& net) {
   return layout;
 }
 
-Layout mobilenet(const Cnn& net) {
+CnnLayout mobilenet_layout(const Cnn& net) {
   struct Row {
     std::int64_t expand, thirty_seconds, repeats, stride;
   };
@@ -103,14 +103,14 @@ Layout mobilenet(const Cnn& net) {
   const auto channels = [&](std::int64_t n) {
     return std::max<std::int64_t>(1, n * filters_of(net) / 32);
   };
-  Layout layout;
+  CnnLayout layout;
   layout.blocks.push_back({.units = {{.out = channels(32), .stride = early}}});
   std::int64_t in = channels(32);
   for (const Row& row : rows)
     for (std::int64_t i = 0; i < row.repeats; ++i) {
       const std::int64_t out = channels(row.thirty_seconds);
       const std::int64_t stride = i == 0 ? row.stride : 1;
-      Block block{.units = {}, .residual = stride == 1 && in == out};
+      CnnBlock block{.units = {}, .residual = stride == 1 && in == out};
       if (row.expand > 1) block.units.push_back({.out = row.expand * in, .kernel = 1});
       block.units.push_back({.out = row.expand * in, .stride = stride, .depthwise = true});
       block.units.push_back({.out = out, .kernel = 1, .active = false});
@@ -121,18 +121,18 @@ Layout mobilenet(const Cnn& net) {
   return layout;
 }
 
-Layout layout_of(const Cnn& net) {
+CnnLayout layout_of(const Cnn& net) {
   switch (net.preset) {
     case CnnPreset::kLenet:
-      return lenet(filters_of(net));
+      return lenet_layout(filters_of(net));
     case CnnPreset::kSmall:
-      return small(filters_of(net));
+      return small_layout(filters_of(net));
     case CnnPreset::kResnet9:
-      return resnet9(filters_of(net));
+      return resnet9_layout(filters_of(net));
     case CnnPreset::kResnet18:
-      return resnet18(net);
+      return resnet18_layout(net);
     case CnnPreset::kMobilenet:
-      return mobilenet(net);
+      return mobilenet_layout(net);
   }
   return {};
 }
@@ -141,11 +141,11 @@ std::string block_name(std::size_t block) { return fmt::format("blocks.{}", bloc
 std::string head_name(std::size_t i) { return fmt::format("head.{}", i); }
 
 // Channels, height and width at a place of the network.
-struct Size {
+struct CnnSize {
   std::int64_t channels, height, width;
 };
 
-Size after(const Unit& unit, Size size) {
+CnnSize size_after(const CnnUnit& unit, CnnSize size) {
   const auto side = [&](std::int64_t n) {
     return (n + 2 * unit.padding - unit.kernel) / unit.stride + 1;
   };
@@ -153,12 +153,12 @@ Size after(const Unit& unit, Size size) {
 }
 
 // The layers of a unit, and of the shortcut of a residual block.
-struct UnitLayers {
+struct CnnLayers {
   Conv2d conv;
   BatchNorm norm;
 };
 
-UnitLayers layers_of(const Cnn& net, const Unit& unit, std::int64_t in) {
+CnnLayers layers_of(const Cnn& net, const CnnUnit& unit, std::int64_t in) {
   return {{.in = in,
            .out = unit.out,
            .kernel = {unit.kernel},
@@ -173,20 +173,20 @@ UnitLayers layers_of(const Cnn& net, const Unit& unit, std::int64_t in) {
 // Calls unit(name, unit, channels in) for each convolution, in the order of their application.
 // Returns the size after the last. Throws kInvalidArgument if the picture is too small.
 template <class Use>
-Size for_each_unit(const Cnn& net, const Layout& layout, const Use& use) {
-  Size size{net.picture[0], net.picture[1], net.picture[2]};
+CnnSize for_each_unit(const Cnn& net, const CnnLayout& layout, const Use& use) {
+  CnnSize size{net.picture[0], net.picture[1], net.picture[2]};
   for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
-    const Block& block = layout.blocks[b];
-    const Size before = size;
+    const CnnBlock& block = layout.blocks[b];
+    const CnnSize before = size;
     std::int64_t stride = 1;
     for (std::size_t u = 0; u < block.units.size(); ++u) {
       use(fmt::format("{}.{}", block_name(b), u), block.units[u], size.channels);
-      size = after(block.units[u], size);
+      size = size_after(block.units[u], size);
       stride *= block.units[u].stride;
     }
     if (block.residual && (stride > 1 || size.channels != before.channels))
       use(block_name(b) + ".shortcut",
-          Unit{.out = size.channels, .kernel = 1, .stride = stride, .active = false},
+          CnnUnit{.out = size.channels, .kernel = 1, .stride = stride, .active = false},
           before.channels);
     size.height /= block.pool;
     size.width /= block.pool;
@@ -199,8 +199,9 @@ Size for_each_unit(const Cnn& net, const Layout& layout, const Use& use) {
 }
 
 // The linear layers after the blocks.
-std::vector<Linear> head_of(const Cnn& net, const Layout& layout, const Size& end) {
-  std::int64_t in = layout.end == End::kFlat ? end.channels * end.height * end.width : end.channels;
+std::vector<Linear> cnn_head(const Cnn& net, const CnnLayout& layout, const CnnSize& end) {
+  std::int64_t in =
+      layout.end == CnnEnd::kFlat ? end.channels * end.height * end.width : end.channels;
   std::vector<Linear> layers;
   const auto add = [&](std::int64_t out) {
     layers.push_back({in, out, true, init_from_name(net.init_name, net.activation.gain)});
@@ -211,7 +212,7 @@ std::vector<Linear> head_of(const Cnn& net, const Layout& layout, const Size& en
   return layers;
 }
 
-void check(const Cnn& net) {
+void check_cnn(const Cnn& net) {
   const auto refuse = [](const std::string& why) {
     throw Error(ErrorCode::kInvalidArgument, "cnn: " + why);
   };
@@ -227,15 +228,15 @@ void check(const Cnn& net) {
 
 // The network on x, with dropout if there is a key. With a state, batch norm uses the statistics of
 // the batch, and the new running ones are set in it.
-class Forward {
+class CnnForward {
  public:
-  Forward(const Cnn& net, const Args& params, Args* state, std::optional<Value> key)
+  CnnForward(const Cnn& net, const Args& params, Args* state, std::optional<Value> key)
       : net_(net), params_(params), state_(state), key_(std::move(key)) {}
 
   Value operator()(Value x) const {
-    check(net_);
-    const Layout layout = layout_of(net_);
-    const Size end = for_each_unit(net_, layout, [](const auto&...) {});
+    check_cnn(net_);
+    const CnnLayout layout = layout_of(net_);
+    const CnnSize end = for_each_unit(net_, layout, [](const auto&...) {});
     if (x.rank() != 4 || x.shape().erase(0) != net_.picture)
       throw Error(ErrorCode::kShape,
                   fmt::format("cnn: input is {}, expected (N, {}, {}, {})", to_string(x.type()),
@@ -247,10 +248,10 @@ class Forward {
 
  private:
   // `name` is that of the unit's parameters, `part` its end, in the scope of its block.
-  Value unit(const std::string& name, const std::string& part, const Unit& unit,
+  Value unit(const std::string& name, const std::string& part, const CnnUnit& unit,
              const Value& x) const {
     const Builder::Scope scope(x.builder(), part);
-    const UnitLayers layers = layers_of(net_, unit, x.shape()[1]);
+    const CnnLayers layers = layers_of(net_, unit, x.shape()[1]);
     const std::string norm_name = name + ".norm";
     Value y;
     {
@@ -271,7 +272,7 @@ class Forward {
     return unit.active ? net_.activation.apply(y) : y;
   }
 
-  Value block(const Block& block, const std::string& name, const Value& x) const {
+  Value block(const CnnBlock& block, const std::string& name, const Value& x) const {
     const Builder::Scope scope(x.builder(), name);
     Value y = x;
     std::int64_t stride = 1;
@@ -290,15 +291,15 @@ class Forward {
     return block.pool == 1 ? y : max_pool(y, {.kernel = {block.pool, block.pool}});
   }
 
-  Value head(const Layout& layout, const Size& end, Value x) const {
+  Value head(const CnnLayout& layout, const CnnSize& end, Value x) const {
     const std::int64_t rows = x.shape()[0];
-    if (layout.end == End::kFlat)
+    if (layout.end == CnnEnd::kFlat)
       x = reshape(x, {rows, end.channels * end.height * end.width});
-    else if (layout.end == End::kMean)
+    else if (layout.end == CnnEnd::kMean)
       x = mean(reshape(x, {rows, end.channels, end.height * end.width}), -1);
     else
       x = max(reshape(x, {rows, end.channels, end.height * end.width}), -1);
-    const std::vector<Linear> layers = head_of(net_, layout, end);
+    const std::vector<Linear> layers = cnn_head(net_, layout, end);
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if (i + 1 == layers.size() && key_ && net_.dropout > 0)
         x = limpid::dropout(x, *key_, net_.dropout);
@@ -315,19 +316,19 @@ class Forward {
   std::optional<Value> key_;
 };
 
-Params init_with(const Cnn& net, Key key) {
-  check(net);
-  const Layout layout = layout_of(net);
+Params cnn_init(const Cnn& net, Key key) {
+  check_cnn(net);
+  const CnnLayout layout = layout_of(net);
   Params params;
   std::uint64_t layer = 0;
-  const Size end =
-      for_each_unit(net, layout, [&](const std::string& name, const Unit& unit, std::int64_t in) {
-        const UnitLayers layers = layers_of(net, unit, in);
+  const CnnSize end = for_each_unit(
+      net, layout, [&](const std::string& name, const CnnUnit& unit, std::int64_t in) {
+        const CnnLayers layers = layers_of(net, unit, in);
         params.merge(name + ".conv", layers.conv.init(key.fold_in(layer++)));
         if (net.norm == CnnNorm::kBatch) params.merge(name + ".norm", layers.norm.init(key));
       });
   std::size_t i = 0;
-  for (const Linear& linear : head_of(net, layout, end))
+  for (const Linear& linear : cnn_head(net, layout, end))
     params.merge(head_name(i++), linear.init(key.fold_in(layer++)));
   return params;
 }
@@ -343,7 +344,7 @@ Cnn cnn_of(const JsonView& config) {
           .activation = activation_from_name(config.at("activation").as_string()),
           .dropout = config.at("dropout").as_number(),
           .init_name = config.at("init").as_string()};
-  check(net);
+  check_cnn(net);
   return net;
 }
 
@@ -363,14 +364,14 @@ std::int64_t Cnn::usual_filters(CnnPreset preset) {
   return 0;
 }
 
-Params Cnn::init(Key key) const { return init_with(*this, key); }
+Params Cnn::init(Key key) const { return cnn_init(*this, key); }
 
 Params Cnn::init_state() const {
-  check(*this);
+  check_cnn(*this);
   Params state;
   if (norm != CnnNorm::kBatch) return state;
   for_each_unit(*this, layout_of(*this),
-                [&](const std::string& name, const Unit& unit, std::int64_t) {
+                [&](const std::string& name, const CnnUnit& unit, std::int64_t) {
                   state.merge(name + ".norm", BatchNorm{unit.out}.init_state());
                 });
   return state;
@@ -378,12 +379,12 @@ Params Cnn::init_state() const {
 
 Cnn::Training Cnn::training(const Args& params, const Args& state, Value x, Value key) const {
   Args next = state;  // for the order of its names
-  const Value logits = Forward(*this, params, &next, std::move(key))(std::move(x));
+  const Value logits = CnnForward(*this, params, &next, std::move(key))(std::move(x));
   return {logits, next};
 }
 
 Value Cnn::operator()(const Args& params, Value x, std::optional<Value> key) const {
-  return Forward(*this, params, nullptr, std::move(key))(std::move(x));
+  return CnnForward(*this, params, nullptr, std::move(key))(std::move(x));
 }
 
 Function Cnn::function() const {
@@ -391,7 +392,7 @@ Function Cnn::function() const {
   Cnn shape = *this;
   shape.init_name = "zeros";
   std::vector<Input> inputs;
-  for (const Params& params : {init_with(shape, Key(0)), init_state()})
+  for (const Params& params : {cnn_init(shape, Key(0)), init_state()})
     for (const auto& [name, value] : params) inputs.push_back({name, value.type()});
   inputs.push_back({"x", {Dtype::kF32, picture}});
   return trace("cnn", inputs,
