@@ -62,8 +62,13 @@ constexpr std::string_view kAfter = R"(
 
 // The standard library's headers, and the words that require them.
 constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {
+    {"algorithm", "std::copy("},
+    {"algorithm", "std::fill("},
+    {"algorithm", "std::max("},
     {"algorithm", "std::min("},
     {"algorithm", "std::sort("},
+    {"algorithm", "std::swap_ranges("},
+    {"algorithm", "std::copy("},
     {"algorithm", "std::copy("},
     {"algorithm", "std::fill("},
     {"array", "std::array<"},
@@ -75,6 +80,7 @@ constexpr std::pair<std::string_view, std::string_view> kHeaders[] = {
     {"limits", "std::numeric_limits<"},
     {"type_traits", "std::make_unsigned_t<"},
     {"type_traits", "std::is_"},
+    {"utility", "std::swap("},
 };
 
 std::string includes_text(const std::string& code) {

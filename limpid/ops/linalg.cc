@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -159,7 +160,7 @@ std::vector<Type> triangular_types(const Call& call) {
   return {call.inputs[1]};
 }
 
-std::vector<std::int64_t> triangular_numbers(const Call& call) {
+std::array<std::int64_t, 6> triangular_numbers(const Call& call) {
   const MatrixSizes s = matrix_sizes(call.inputs[1].shape);
   return {s.batches,
           s.rows,
@@ -171,7 +172,7 @@ std::vector<std::int64_t> triangular_numbers(const Call& call) {
 
 void triangular_reference(const Call& call, std::span<const void* const> in,
                           std::span<void* const> out) {
-  const std::vector<std::int64_t> n = triangular_numbers(call);
+  const std::array<std::int64_t, 6> n = triangular_numbers(call);
   dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
     arithmetic::triangular_solve(static_cast<std::size_t>(n[0]), static_cast<std::size_t>(n[1]),
@@ -181,7 +182,10 @@ void triangular_reference(const Call& call, std::span<const void* const> in,
   });
 }
 
-CppCall triangular_cpp(const Call& call) { return {"triangular_solve", triangular_numbers(call)}; }
+CppCall triangular_cpp(const Call& call) {
+  const std::array<std::int64_t, 6> n = triangular_numbers(call);
+  return {"triangular_solve", {n.begin(), n.end()}};
+}
 
 Values triangular_gradient(const GradientCall& c) {
   const bool lower = c.attributes.get<bool>("lower");

@@ -202,17 +202,19 @@ TEST(Emit, LeavesOutWhatOnlyAnUnreadResultOfABarrierNeeds) {
 // The header of the standard library that has a name; empty: none that this test knows of.
 std::string_view header_of(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"algorithm", "min sort"},
+      {"algorithm", "copy fill max min sort swap_ranges"},
       {"array", "array"},
       {"cfenv", "fegetround fesetround"},
       {"cmath",
        "acos acosh asin asinh atan atanh ceil copysign cos cosh erf erfc exp expm1 fabs floor fma "
+       "frexp "
        "fmod ilogb isfinite isinf isnan ldexp log log1p nearbyint pow signbit sin sinh sqrt tan "
        "tanh trunc"},
       {"cstddef", "size_t"},
       {"cstdint", "int8_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t"},
       {"cstring", "memcpy"},
       {"limits", "numeric_limits"},
+      {"utility", "swap"},
       {"type_traits", "is_floating_point_v is_integral_v is_same_v is_signed_v make_unsigned_t"}};
   for (const auto& [header, names] : kNames)
     if (contains(" " + std::string(names) + " ", " " + std::string(name) + " ")) return header;

@@ -132,11 +132,12 @@ TEST(RandomFunctions, ObeyTheLaws) {
   }
 }
 
-// The generator finds every op that can appear in a Function of f32, without a list.
+// The generator finds every op that can appear in a Function of f32 or f64, without a list.
 TEST(RandomFunctions, HoldEveryOp) {
   std::set<const Op*> missing(all_ops().begin(), all_ops().end());
   for (std::uint64_t seed = 0; seed < 400 && !missing.empty(); ++seed)
-    for (const Function& f : {random_function(Key(seed), 20)})
+    for (const Function& f :
+         {random_function(Key(seed), 20), random_function(Key(seed), 20, Dtype::kF64)})
       for (const Node& node : f.nodes()) missing.erase(node.op);
   for (const Op* op : missing) ADD_FAILURE() << op->name;
 }

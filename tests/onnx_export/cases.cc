@@ -155,7 +155,8 @@ bool is_refused(const Op& op) {
   for (const Op* refused :
        {&op::random_bits, &op::fold_in, &op::shift_right, &op::uniform, &op::normal, &op::dropout,
         &op::scatter_maximum, &op::scatter_minimum, &op::update_rows, &op::cached_attention,
-        &op::conv_weight_gradient, &op::patches, &op::col2im})
+        &op::conv_weight_gradient, &op::patches, &op::col2im, &op::cholesky, &op::triangular_solve,
+        &op::lu, &op::qr, &op::svd})
     if (&op == refused) return true;
   return false;
 }

@@ -84,9 +84,10 @@ void read_line(const DecodedPicture& picture, std::int64_t y, std::int64_t chann
       for (std::int64_t c = 0; c < channels; ++c)
         out[static_cast<std::size_t>(c) * width + x] = static_cast<float>(sample(at + c));
     } else if (channels == 1) {
-      constexpr std::uint64_t kRed = 19595, kGreen = 38470, kBlue = 7471, kHalf = 32768;
-      const std::uint64_t luma =
-          (kRed * sample(at) + kGreen * sample(at + 1) + kBlue * sample(at + 2) + kHalf) >> 16;
+      constexpr std::uint64_t kRedPart = 19595, kGreenPart = 38470, kBluePart = 7471, kHalf = 32768;
+      const std::uint64_t luma = (kRedPart * sample(at) + kGreenPart * sample(at + 1) +
+                                  kBluePart * sample(at + 2) + kHalf) >>
+                                 16;
       out[x] = static_cast<float>(luma);
     } else {
       for (std::int64_t c = 0; c < channels; ++c)
