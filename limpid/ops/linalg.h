@@ -36,8 +36,8 @@ struct Lu {
 };
 Lu lu(Value a);
 
-// x with a x = b, by LU in f64, rounded once: a (..., n, n), b (..., n, m), or (n) if it is a vector. Leading dimensions
-// broadcast. Infinite or NaN if a is singular.
+// x with a x = b, by LU in f64, rounded once: a (..., n, n), b (..., n, m), or (n) if it is a
+// vector. Leading dimensions broadcast. Infinite or NaN if a is singular.
 Value solve(Value a, Value b);
 Value inv(Value a);
 

@@ -23,11 +23,13 @@ constexpr EnumNames<2> enum_names(PictureColour) { return {"colour", {"grey", "r
 enum class BrokenPictures : std::uint8_t { kError, kSkip };
 constexpr EnumNames<2> enum_names(BrokenPictures) { return {"broken", {"error", "skip"}}; }
 
+// Height and width in pixels.
 struct PictureSize {
   std::int64_t height = 0;
   std::int64_t width = 0;
 };
 
+// Options of load_images().
 struct ImagesOptions {
   std::optional<PictureSize> size = {};      // nullopt: all pictures must have one size
   std::optional<PictureColour> colour = {};  // nullopt: kRgb if any picture has colours
