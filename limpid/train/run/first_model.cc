@@ -1,4 +1,5 @@
-#include "limpid/train/run/first_model.h"
+// Runs that begin with another model: its network, its weights, and what of them stays frozen.
+#include "limpid/train/run/detail/first_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -9,6 +9,7 @@
 #include "limpid/data/data_config.h"
 #include "limpid/data/split.h"
 #include "limpid/train/config/detail/complete.h"
+#include "limpid/train/run/detail/first_model.h"
 
 namespace limpid::train {
 Split load_data(const TrainConfig& chosen, const std::function<void()>& between) {

@@ -4,15 +4,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/load_data.h"
+#include "limpid/formats/model.h"
 #include "limpid/train/config/config.h"
 #include "limpid/train/loop/custom_model.h"
 #include "limpid/train/loop/problem.h"
-#include "limpid/train/run/first_model.h"
 
 namespace limpid::train {
 
