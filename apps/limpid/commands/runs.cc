@@ -81,9 +81,11 @@ RunFacts facts_of(const fs::path& run, const fs::path& below) {
   RunFacts facts;
   facts.name = run == below ? "." : run.lexically_relative(below).string();
   facts.data = config.data.value_or(log.run.data.name);
-  const bool complete = config.layers && !config.layers->empty() &&
-                        (config.model != "gpt" || (config.heads && config.width));
-  facts.model = complete ? network_text(config) : "";
+  const bool has_layers = config.layers && !config.layers->empty();
+  const bool complete = config.model == "cnn"   ? config.preset && config.width
+                        : config.model == "gpt" ? has_layers && config.heads && config.width
+                                                : has_layers;
+  facts.model = complete || (config.from && config.model) ? network_text(config) : "";
   facts.state = state_of(log);
   facts.step = log.steps_done();
   facts.written = written_at(file);

@@ -12,6 +12,7 @@
 #include "apps/limpid/commands/report.h"
 #include "apps/limpid/support/command.h"
 #include "apps/limpid/support/data_spec.h"
+#include "apps/limpid/support/examples.h"
 #include "apps/limpid/support/findings.h"
 #include "apps/limpid/support/output.h"
 #include "apps/limpid/support/progress.h"
@@ -195,7 +196,8 @@ train::EndEvent train_by(const train::TrainConfig& chosen, RunOptions options,
   as_usage([&] { train::check_choices(chosen); });
   if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
   Split data = with_data_option([&] { return train::load_data(chosen); });
-  const train::TrainConfig config = as_usage([&] { return train::complete(chosen, data); });
+  const train::TrainConfig config =
+      as_usage([&] { return train::complete_with_first(chosen, data); });
   ThreadPool pool({.threads = options.threads, .pin_caller = true});
   train::Run run(config, std::move(data),
                  {.folder = options.out,
@@ -250,6 +252,7 @@ void print_folds(const std::vector<train::Numbers>& folds, bool json) {
 }  // namespace
 
 std::string network_text(const train::TrainConfig& config) {
+  if (config.from) return fmt::format("the {} of {}", *config.model, printable(*config.from));
   if (config.model == "cnn")
     return fmt::format("a {} cnn of width {}", *config.preset, *config.width);
   if (config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));

@@ -20,6 +20,11 @@ Split load_data(const TrainConfig& chosen, const std::function<void()>& between)
   return limpid::load_data(config.data.value_or("digits"), options);
 }
 
+TrainConfig complete_with_first(const TrainConfig& config, const Split& data) {
+  const std::optional<Model> first = first_model(config);
+  return complete(first ? with_network(config, *first) : config, data);
+}
+
 RunSetup::RunSetup(const TrainConfig& chosen, Split with)
     : RunSetup(chosen, std::move(with), first_model(chosen)) {}
 

@@ -22,6 +22,10 @@ namespace limpid::train {
 // throw.
 Split load_data(const TrainConfig& config, const std::function<void()>& between = {});
 
+// complete() of a configuration that may name a model to begin with (config.from). Throws what
+// complete() and open_model throw.
+TrainConfig complete_with_first(const TrainConfig& config, const Split& data);
+
 struct RunSetup {
   // `data` is the data set of `config.data`, already loaded. Throws what complete(),
   // fit_standardization and the function that makes the problem throw.
