@@ -115,9 +115,11 @@ class PngFile {
     file.message_[i] = 0;
     std::longjmp(file.jump_, 1);
   }
-  // Most are about what is ignored here. But without its transparency it is another picture.
+  // Most are about what is ignored here. But without its transparency it is another picture; and
+  // for an eXIf of any size libpng would have memory before it has read it.
   static void on_warning(png_structp png, png_const_charp message) {
-    if (std::strncmp(message, "tRNS", 4) == 0) on_error(png, message);
+    if (std::strncmp(message, "tRNS", 4) == 0 || std::strncmp(message, "eXIf: chunk data", 16) == 0)
+      on_error(png, message);
   }
   static void read_bytes(png_structp png, png_bytep out, png_size_t count) {
     auto& file = *static_cast<PngFile*>(png_get_io_ptr(png));

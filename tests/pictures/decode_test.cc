@@ -250,6 +250,16 @@ TEST(Hostile, PicturesOfManyPixels) {
   EXPECT_NO_THROW(decode(file, {.pixels = 960}));
 }
 
+// A chunk that is read may not claim memory beyond the file's: libpng 1.6.39 only warns.
+TEST(Hostile, ChunksThatClaimMemory) {
+  const std::string file = testing::png_file(
+      {1, 2, testing::kPngGrey, 8, "xy", false, png_chunk("eXIf", testing::exif_of(6, true))});
+  const std::size_t length = file.find("eXIf") - 4;
+  for (const std::string& claimed : {"\x52NS\x1a"s, "\x7f\xff\xff\xff"s, "\0\x10\0\1"s})
+    refused(ErrorCode::kFormat,
+            file.substr(0, length) + claimed + file.substr(length + claimed.size()));
+}
+
 // Scans of few bytes, each of which passes over all pixels.
 TEST(Hostile, ProgressiveFilesOfManyScans) {
   JpegPicture picture = gradient(3);

@@ -1,5 +1,5 @@
 // Runs that begin with another model: what they take over, what begins anew, what stays as it is.
-#include "limpid/train/run/detail/first_model.h"
+#include "limpid/train/config/detail/first_model.h"
 
 #include <gtest/gtest.h>
 

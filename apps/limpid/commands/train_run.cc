@@ -196,8 +196,7 @@ train::EndEvent train_by(const train::TrainConfig& chosen, RunOptions options,
   as_usage([&] { train::check_choices(chosen); });
   if (leads && begin == &train::Run::start) refuse_to_overwrite(options);
   Split data = with_data_option([&] { return train::load_data(chosen); });
-  const train::TrainConfig config =
-      as_usage([&] { return train::complete_with_first(chosen, data); });
+  const train::TrainConfig config = as_usage([&] { return train::complete(chosen, data); });
   ThreadPool pool({.threads = options.threads, .pin_caller = true});
   train::Run run(config, std::move(data),
                  {.folder = options.out,

@@ -39,7 +39,7 @@ const ModelFamily& char_lm_family() {
                                                .batch = 256,
                                                .rate = 0.002,
                                                .epochs = 5}},
-                                  .recipe = only_recipe,
+                                  .recipe = first_recipe,
                                   .reads_text = true,
                                   .context = nn::CharLm{}.context,
                                   .fill = fill_char_lm,

@@ -70,52 +70,39 @@ FamilyModel go_on_cnn(const Model& first, const TrainConfig& c, const Split& dat
 }  // namespace
 
 const ModelFamily& cnn_family() {
-  static const ModelFamily family{
-      .name = "cnn",
-      .help = "convolutional network, for pictures",
-      .keys = {"name", "preset", "width", "activation", "norm", "dropout", "init"},
-      .recipes = {{.name = "cnn",
-                   .level = "quick",
-                   .preset = "small",
-                   .width = 16,
-                   .optimizer = "adamw",
-                   .schedule = "onecycle",
-                   .batch = 128,
-                   .rate = 0.005,
-                   .numbers = {{"weight_decay", 0.02}},
-                   .epochs = 5},
-                  {.name = "cnn good",
-                   .level = "good",
-                   .preset = "small",
-                   .width = 16,
-                   .optimizer = "adamw",
-                   .schedule = "onecycle",
-                   .batch = 128,
-                   .rate = 0.005,
-                   .numbers = {{"weight_decay", 0.02}},
-                   .epochs = 15,
-                   .ema = 0.999,
-                   .augment = "light"},
-                  {.name = "cnn best",
-                   .level = "best",
-                   .preset = "small",
-                   .width = 32,
-                   .optimizer = "adamw",
-                   .schedule = "onecycle",
-                   .batch = 128,
-                   .rate = 0.005,
-                   .numbers = {{"weight_decay", 0.02}},
-                   .epochs = 30,
-                   .label_smoothing = 0.05,
-                   .ema = 0.999,
-                   .augment = "light"}},
-      .recipe = [](const ModelFamily& own, const Split&) -> const Recipe& {
-        return own.recipes.front();
-      },
-      .reads_text = false,
-      .fill = fill_cnn,
-      .make = make_cnn,
-      .go_on = go_on_cnn};
+  static const ModelFamily family = [] {
+    Recipe quick{.name = "cnn",
+                 .level = "quick",
+                 .preset = "small",
+                 .width = 16,
+                 .optimizer = "adamw",
+                 .schedule = "onecycle",
+                 .batch = 128,
+                 .rate = 0.005,
+                 .numbers = {{"weight_decay", 0.02}},
+                 .epochs = 5};
+    Recipe good = quick;
+    good.name = "cnn good";
+    good.level = "good";
+    good.epochs = 15;
+    good.ema = 0.999;
+    good.augment = "light";
+    Recipe best = good;
+    best.name = "cnn best";
+    best.level = "best";
+    best.width = 32;
+    best.epochs = 30;
+    best.label_smoothing = 0.05;
+    return ModelFamily{.name = "cnn",
+                       .help = "convolutional network, for pictures",
+                       .keys = {"name", "preset", "width", "activation", "norm", "dropout", "init"},
+                       .recipes = {quick, good, best},
+                       .recipe = first_recipe,
+                       .reads_text = false,
+                       .fill = fill_cnn,
+                       .make = make_cnn,
+                       .go_on = go_on_cnn};
+  }();
   return family;
 }
 

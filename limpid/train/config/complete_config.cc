@@ -14,6 +14,7 @@
 #include "limpid/optim/optimizer.h"
 #include "limpid/train/config/config.h"
 #include "limpid/train/config/detail/complete.h"
+#include "limpid/train/config/detail/first_model.h"
 
 namespace limpid::train {
 namespace {
@@ -179,7 +180,7 @@ void detail::refuse(std::string_view path, const std::string& why) {
 }
 
 void check_choices(const TrainConfig& c) {
-  window_options_of(c);
+  detail::check_tokenizer(c);
   augmentation_of(c);
   detail::refuse_keys_of_others(c);
   if (c.loss) check_loss_options(c);
@@ -196,7 +197,7 @@ void check_choices(const TrainConfig& c) {
 TrainConfig complete(const TrainConfig& config, const Split& data) {
   const DefaultFloatMode mode;
   check_choices(config);
-  TrainConfig c = config;
+  TrainConfig c = detail::with_first_network(config);
   detail::fill_usual(c);
   const Task task = data.train.task;
   fill<std::string>(c.data, "digits");

@@ -6,6 +6,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/train/config/detail/complete.h"
+#include "limpid/train/config/detail/first_model.h"
 
 namespace limpid::train {
 namespace detail {
@@ -74,7 +75,7 @@ const Recipe& recipe_of(const TrainConfig& c, const Split& data) {
                                                 *c.recipe, fmt::join(levels, ", ")));
 }
 
-const Recipe& only_recipe(const ModelFamily& family, const Split&) {
+const Recipe& first_recipe(const ModelFamily& family, const Split&) {
   return family.recipes.front();
 }
 
@@ -119,20 +120,24 @@ void fill_model(TrainConfig& c, const Split& data, const Recipe& recipe) {
   if (!c.from) family_of(c).fill(c, data, recipe);
 }
 
+void check_tokenizer(const TrainConfig& c) {
+  try {
+    check_tokenizer_name(c.tokenizer.value_or(WindowOptions{}.tokenizer));
+  } catch (const Error& e) {
+    refuse("tokenizer", e.what());
+  }
+}
+
 }  // namespace detail
 
-WindowOptions window_options_of(const TrainConfig& c) {
+WindowOptions window_options_of(const TrainConfig& chosen) {
+  const TrainConfig c = detail::with_first_network(chosen);
+  detail::check_tokenizer(c);
   const detail::ModelFamily& family = detail::family_of(c);
   const std::int64_t context =
       family.reads_text ? family.context : detail::char_lm_family().context;
-  const WindowOptions options{c.context.value_or(context), family.every_token,
-                              c.tokenizer.value_or(WindowOptions{}.tokenizer)};
-  try {
-    check_tokenizer_name(options.tokenizer);
-  } catch (const Error& e) {
-    detail::refuse("tokenizer", e.what());
-  }
-  return options;
+  return {c.context.value_or(context), family.every_token,
+          c.tokenizer.value_or(WindowOptions{}.tokenizer)};
 }
 
 }  // namespace limpid::train

@@ -121,11 +121,11 @@ void check_choices(const TrainConfig& config);
 
 // Fills in the defaults, which depend on the data and the other choices. to_json() of the result
 // reproduces the run. Throws kInvalidArgument, naming the key, if choices contradict each other or
-// do not match the data.
+// do not match the data; and what open_model throws for config.from, whose network it takes.
 TrainConfig complete(const TrainConfig& config, const Split& data);
 
 // How the model splits a text into windows; needed to load the data, before complete(). Throws
-// kInvalidArgument for an unknown tokenizer.
+// kInvalidArgument for an unknown tokenizer, and what open_model throws for config.from.
 WindowOptions window_options_of(const TrainConfig& config);
 
 // The model of a complete configuration: for mlp (and the layers of charlm), for charlm, for gpt,

@@ -13,7 +13,7 @@ const ModelFamily& custom_family() {
                    .schedule = "linear",
                    .batch = 32,
                    .epochs = 10}},
-      .recipe = only_recipe,
+      .recipe = first_recipe,
       .reads_text = false,
       .fill = [](TrainConfig& c, const Split&, const Recipe&) { c.dropout.reset(); },
       .make = [](const TrainConfig&, const Split&) -> FamilyModel {

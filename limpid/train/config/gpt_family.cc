@@ -89,7 +89,7 @@ const ModelFamily& gpt_family() {
                    .clip_norm = 1,
                    .warmup = 100,
                    .steps = 2000}},
-      .recipe = only_recipe,
+      .recipe = first_recipe,
       .reads_text = true,
       .context = nn::Gpt{}.context,
       .every_token = true,

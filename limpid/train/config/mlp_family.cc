@@ -15,6 +15,23 @@ const Recipe& recipe_for(const ModelFamily& family, const Split& data) {
   return family.recipes[large ? 0 : 1];
 }
 
+Recipe good_mlp(std::string_view name, std::string_view level, std::int64_t epochs, double dropout,
+                std::string_view augment) {
+  return {.name = name,
+          .level = level,
+          .hidden = {256, 128},
+          .dropout = dropout,
+          .norm = "batch",
+          .optimizer = "adamw",
+          .schedule = "onecycle",
+          .batch = 128,
+          .rate = 0.003,
+          .numbers = {{"weight_decay", 0.05}},
+          .epochs = epochs,
+          .ema = 0.999,
+          .augment = augment};
+}
+
 void fill_mlp(TrainConfig& c, const Split& data, const Recipe& recipe) {
   fill_layers(c, data, recipe, data.train.input_type().shape.elements());
 }
@@ -54,30 +71,8 @@ const ModelFamily& mlp_family() {
                    .rate = 0.005,
                    .epochs = 100,
                    .least_steps = 1000},
-                  {.name = "mlp good",
-                   .level = "good",
-                   .hidden = {256, 128},
-                   .dropout = 0.3,
-                   .norm = "batch",
-                   .optimizer = "adamw",
-                   .schedule = "onecycle",
-                   .batch = 128,
-                   .rate = 0.003,
-                   .numbers = {{"weight_decay", 0.05}},
-                   .epochs = 20,
-                   .ema = 0.999},
-                  {.name = "mlp best",
-                   .level = "best",
-                   .hidden = {256, 128},
-                   .norm = "batch",
-                   .optimizer = "adamw",
-                   .schedule = "onecycle",
-                   .batch = 128,
-                   .rate = 0.003,
-                   .numbers = {{"weight_decay", 0.05}},
-                   .epochs = 40,
-                   .ema = 0.999,
-                   .augment = "digits"}},
+                  good_mlp("mlp good", "good", 20, 0.3, ""),
+                  good_mlp("mlp best", "best", 40, 0, "digits")},
       .recipe = recipe_for,
       .reads_text = false,
       .fill = fill_mlp,

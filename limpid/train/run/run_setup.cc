@@ -9,31 +9,22 @@
 #include "limpid/data/data_config.h"
 #include "limpid/data/split.h"
 #include "limpid/train/config/detail/complete.h"
-#include "limpid/train/run/detail/first_model.h"
+#include "limpid/train/config/detail/first_model.h"
 
 namespace limpid::train {
-Split load_data(const TrainConfig& chosen, const std::function<void()>& between) {
-  const std::optional<Model> first = first_model(chosen);
-  const TrainConfig config = first ? with_network(chosen, *first) : chosen;
+
+Split load_data(const TrainConfig& config, const std::function<void()>& between) {
   LoadOptions options{.text = window_options_of(config), .between = between};
   if (config.task) options.task = find_name<Task>(*config.task);
   return limpid::load_data(config.data.value_or("digits"), options);
 }
 
-TrainConfig complete_with_first(const TrainConfig& config, const Split& data) {
-  const std::optional<Model> first = first_model(config);
-  return complete(first ? with_network(config, *first) : config, data);
-}
-
 RunSetup::RunSetup(const TrainConfig& chosen, Split with)
-    : RunSetup(chosen, std::move(with), first_model(chosen)) {}
-
-RunSetup::RunSetup(const TrainConfig& chosen, Split with, const std::optional<Model>& first)
-    : data(std::move(with)),
-      config(complete(first ? with_network(chosen, *first) : chosen, data)),
-      network_hash_(first ? hash_of(*first) : 0) {
-  detail::FamilyModel model =
-      first ? go_on_with(*first, config, data) : detail::family_of(config).make(config, data);
+    : data(std::move(with)), config(complete(chosen, data)) {
+  const std::optional<Model> first = detail::first_model(config);
+  if (first) network_hash_ = detail::hash_of(*first);
+  detail::FamilyModel model = first ? detail::go_on_with(*first, config, data)
+                                    : detail::family_of(config).make(config, data);
   network = std::move(model.network);
   problem = std::move(model.problem);
 }

@@ -4,13 +4,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/data/load_data.h"
-#include "limpid/formats/model.h"
 #include "limpid/train/config/config.h"
 #include "limpid/train/loop/custom_model.h"
 #include "limpid/train/loop/problem.h"
@@ -21,10 +19,6 @@ namespace limpid::train {
 // `between` as in LoadOptions. Throws what parse_data_spec, window_options_of and limpid::load_data
 // throw.
 Split load_data(const TrainConfig& config, const std::function<void()>& between = {});
-
-// complete() of a configuration that may name a model to begin with (config.from). Throws what
-// complete() and open_model throw.
-TrainConfig complete_with_first(const TrainConfig& config, const Split& data);
 
 struct RunSetup {
   // `data` is the data set of `config.data`, already loaded. Throws what complete(),
@@ -46,8 +40,6 @@ struct RunSetup {
   std::uint64_t data_hash(ThreadPool* pool = nullptr) const;
 
  private:
-  RunSetup(const TrainConfig& config, Split data, const std::optional<Model>& first);
-
   std::uint64_t network_hash_ = 0;  // of a network of one's own, or of the model to begin with
 };
 

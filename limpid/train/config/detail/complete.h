@@ -76,6 +76,8 @@ std::span<const ModelFamily* const> model_families();
 // The family of a configuration, whose model must exist or be unset.
 const ModelFamily& family_of(const TrainConfig& config);
 
+// Throws kInvalidArgument for an unknown tokenizer.
+void check_tokenizer(const TrainConfig& config);
 // Throws kInvalidArgument unless the text has as many tokens as the model that goes on.
 void require_vocabulary(std::int64_t tokens, const Split& data);
 // The scaling of the inputs in a model, and that of a regression's targets in the data.
@@ -99,8 +101,8 @@ void fill_usual(TrainConfig& config);
 // kInvalidArgument if the family has no such recipe.
 const Recipe& recipe_of(const TrainConfig& config, const Split& data);
 
-// The recipe of a family that has only one.
-const Recipe& only_recipe(const ModelFamily& family, const Split& data);
+// The first recipe of a family.
+const Recipe& first_recipe(const ModelFamily& family, const Split& data);
 // Fills in model.layers, starting with `features`, and activation, norm and init.
 void fill_layers(TrainConfig& config, const Split& data, const Recipe& recipe,
                  std::int64_t features);

@@ -1,5 +1,5 @@
 // Runs that begin with another model: its network, its weights, and what of them stays frozen.
-#include "limpid/train/run/detail/first_model.h"
+#include "limpid/train/config/detail/first_model.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,10 +14,8 @@
 #include "limpid/formats/huggingface.h"
 #include "limpid/models/open_model.h"
 
-namespace limpid::train {
+namespace limpid::train::detail {
 namespace {
-
-using detail::refuse;
 
 constexpr std::string_view kOutputScaling = "standardize.output.";
 
@@ -30,8 +28,8 @@ std::string text_at(const Json& json, const char* key) {
   return json.contains(key) && json.at(key).is_string() ? json.at(key).as_string() : "";
 }
 
-const detail::ModelFamily* family_named(const std::string& name) {
-  for (const detail::ModelFamily* family : detail::model_families())
+const ModelFamily* family_named(const std::string& name) {
+  for (const ModelFamily* family : model_families())
     if (family->go_on && family->name == name) return family;
   return nullptr;
 }
@@ -106,10 +104,12 @@ std::optional<Model> first_model(const TrainConfig& config) {
   }
 }
 
-TrainConfig with_network(TrainConfig c, const Model& first) {
-  const Json network = network_of(first);
+TrainConfig with_first_network(TrainConfig c) {
+  const std::optional<Model> first = first_model(c);
+  if (!first) return c;
+  const Json network = network_of(*first);
   const std::string name = text_at(network, "model");
-  const detail::ModelFamily* const family = family_named(name);
+  const ModelFamily* const family = family_named(name);
   if (!family)
     refuse("from", fmt::format("{} holds {}; expected a model of limpid train or a decoder of "
                                "Hugging Face",
@@ -135,8 +135,8 @@ TrainConfig with_network(TrainConfig c, const Model& first) {
   return c;
 }
 
-detail::FamilyModel go_on_with(const Model& first, const TrainConfig& c, Split& data) {
-  detail::FamilyModel model = family_named(*c.model)->go_on(first, c, data);
+FamilyModel go_on_with(const Model& first, const TrainConfig& c, Split& data) {
+  FamilyModel model = family_named(*c.model)->go_on(first, c, data);
   Problem& problem = model.problem;
   Params known;
   std::vector<std::string> anew;
@@ -176,4 +176,4 @@ std::uint64_t hash_of(const Model& first) {
   return all;
 }
 
-}  // namespace limpid::train
+}  // namespace limpid::train::detail
