@@ -42,6 +42,7 @@ auto as_usage(const Code& code) {
   try {
     return code();
   } catch (const Error& e) {
+    if (e.code() != ErrorCode::kInvalidArgument) throw;
     throw UsageError(e.what());
   }
 }

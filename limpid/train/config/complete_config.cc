@@ -179,7 +179,8 @@ void detail::refuse(std::string_view path, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}: {}", path, why));
 }
 
-void check_choices(const TrainConfig& c) {
+void check_choices(const TrainConfig& config) {
+  const TrainConfig c = detail::with_first_network(config);
   detail::check_tokenizer(c);
   augmentation_of(c);
   detail::refuse_keys_of_others(c);

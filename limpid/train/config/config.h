@@ -116,7 +116,8 @@ bool is_chosen(const TrainConfig& config, const ConfigKey& key);
 TrainConfig overridden(TrainConfig config, const TrainConfig& over);
 
 // Throws kInvalidArgument, naming the key, if choices contradict each other whatever the data is.
-// complete() does, too; but loading the data may take minutes.
+// complete() does, too; but loading the data may take minutes. Throws what open_model throws for
+// config.from.
 void check_choices(const TrainConfig& config);
 
 // Fills in the defaults, which depend on the data and the other choices. to_json() of the result
