@@ -199,7 +199,7 @@ class Playground::Game {
 
   Params params() const { return trainer_->model(); }
   Model model() const {
-    return {setup_.problem.inference, trainer_->model(), setup_.model_config()};
+    return setup_.problem.model(trainer_->model(), setup_.model_config());
   }
   const train::RunSetup& setup() const { return setup_; }
 

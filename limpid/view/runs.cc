@@ -326,7 +326,7 @@ class Runs::Replayed {
       const Tensor* const trained = s.params.find(input->name);
       params.set(input->name, trained ? *trained : s.non_trainable.at(input->name));
     }
-    return {setup_.problem.inference, std::move(params), setup_.model_config()};
+    return setup_.problem.model(params, setup_.model_config());
   }
 
  private:

@@ -19,6 +19,7 @@
 #include "limpid/formats/file.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/inspect/table.h"
+#include "limpid/models/adapter.h"
 #include "limpid/models/pretrained.h"
 #include "limpid/train/run/run_folder.h"
 
@@ -28,6 +29,7 @@ namespace {
 struct ConvertArguments {
   ModelOptions model;
   std::string out;
+  std::string adapter;
   std::optional<std::int64_t> batch;
   bool json = false;
 };
@@ -35,10 +37,13 @@ struct ConvertArguments {
 void convert(const ConvertArguments& options) {
   if (options.json && is_standard_output(options.out))
     throw UsageError("--json: standard output is used for the model");
-  refuse_input_as_output("OUT", options.out, {options.model.path});
+  std::vector<std::filesystem::path> read{options.model.path};
+  if (!options.adapter.empty()) read.emplace_back(options.adapter);
+  refuse_input_as_output("OUT", options.out, read);
   const std::string& from = options.model.path;
   const bool from_folder = is_folder_path(from) && is_huggingface(from);
-  if (is_onnx_path(options.out) == is_onnx_path(from) && is_folder_path(options.out) == from_folder)
+  if (options.adapter.empty() && is_onnx_path(options.out) == is_onnx_path(from) &&
+      is_folder_path(options.out) == from_folder)
     throw UsageError(fmt::format(
         "{} to {}: expected two formats; NAME.onnx is ONNX, NAME/ a Hugging Face folder, any other "
         "name safetensors",
@@ -52,7 +57,9 @@ void convert(const ConvertArguments& options) {
                     in_quotes(options.out)));
   if (options.batch && !is_onnx_path(options.out))
     throw UsageError(fmt::format("--batch: {} is not an ONNX model", in_quotes(options.out)));
-  const Model model = open_model(options.model);
+  const Model opened = open_model(options.model);
+  const Model model =
+      options.adapter.empty() ? opened : merge_adapter(opened, load_adapter(options.adapter));
   write_model(options.out, model, options.batch);
   std::vector<std::string> lost =
       is_folder_path(options.out) ? lost_in_pretrained(model) : std::vector<std::string>();
@@ -89,6 +96,10 @@ void add_convert(Command& app) {
       .option("--batch", options->batch,
               "Batch size of an ONNX model; 0: none, as for a model of fixed shapes; default: any")
       .check(within(0, kMostExamples));
+  command
+      .option("--adapter", options->adapter,
+              "Adapter to merge into the weights: a folder in PEFT's format (LoRA)")
+      .path("DIR");
   command.flag("--json", options->json, "Print JSON");
   command.run([options] { convert(*options); });
 }

@@ -179,6 +179,16 @@ void detail::refuse(std::string_view path, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, fmt::format("config.{}: {}", path, why));
 }
 
+std::vector<std::string> detail::names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 void check_choices(const TrainConfig& config) {
   const TrainConfig c = detail::with_first_network(config);
   detail::check_tokenizer(c);
@@ -187,6 +197,11 @@ void check_choices(const TrainConfig& config) {
   if (c.loss) check_loss_options(c);
   if (c.optimizer) optimizer_of(c);
   if (c.freeze && !c.from) refuse("freeze", "expected --from with it");
+  if (c.lora_rank && !c.from) refuse("lora.rank", "expected --from with it");
+  if (c.lora_rank && c.freeze) refuse("freeze", "expected none: with --lora all parameters stay");
+  for (const auto& [path, chosen] : {std::pair("lora.alpha", c.lora_alpha.has_value()),
+                                     std::pair("lora.targets", c.lora_targets.has_value())})
+    if (chosen && !c.lora_rank) refuse(path, "expected lora.rank (--lora) with it");
   if (c.epochs && c.steps) refuse("epochs", "expected epochs or steps, got both");
   // Whoever says 0 has the run go on without early stopping.
   if (c.min_delta.value_or(0) > 0 && !c.patience)
@@ -215,6 +230,10 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
   detail::fill_model_name(c, task);
   const Recipe& recipe = detail::recipe_of(c, data);
   c.recipe.reset();
+  if (c.lora_rank) {
+    fill(c.lora_alpha, 2 * static_cast<double>(*c.lora_rank));
+    fill(c.lora_targets, fmt::format("{}", fmt::join(nn::Lora{}.targets, ",")));
+  }
   if (data.train.picture && !recipe.augment.empty()) fill(c.augment, std::string(recipe.augment));
   if (c.augment) c.augment = to_text(augmentation_of(c, &data.train));
   detail::fill_model(c, data, recipe);
@@ -252,6 +271,11 @@ TrainConfig complete(const TrainConfig& config, const Split& data) {
 Loss loss_of(const TrainConfig& c) {
   return {from_name<Loss::Kind>(*c.loss), c.label_smoothing.value_or(0), c.delta.value_or(1),
           c.class_weights ? class_weights_of(*c.class_weights) : std::vector<double>()};
+}
+
+std::optional<nn::Lora> lora_of(const TrainConfig& c) {
+  if (!c.lora_rank) return {};
+  return nn::Lora{*c.lora_rank, *c.lora_alpha, detail::names_in(*c.lora_targets)};
 }
 
 TrainOptions options_of(const TrainConfig& c, const Split& data) {

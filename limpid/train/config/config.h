@@ -18,6 +18,7 @@
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/cnn.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/lora.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/train/loop/problem.h"
 #include "limpid/train/loop/trainer.h"
@@ -31,6 +32,9 @@ struct TrainConfig {
   using Integers = std::vector<std::int64_t>;
 
   Choice<std::string> data, task, tokenizer, augment, recipe, from, freeze;
+  Choice<std::int64_t> lora_rank;
+  Choice<double> lora_alpha;
+  Choice<std::string> lora_targets;
   Choice<std::string> model;
   Choice<std::string> preset;
   Choice<std::int64_t> context, embedding;
@@ -136,6 +140,8 @@ nn::CharLm char_lm_of(const TrainConfig& config);
 nn::Gpt gpt_of(const TrainConfig& config, std::int64_t vocabulary);
 nn::Cnn cnn_of(const TrainConfig& config, const Dataset& train);
 Loss loss_of(const TrainConfig& config);
+// The adapters that are trained; nullopt: there are none.
+std::optional<nn::Lora> lora_of(const TrainConfig& config);
 TrainOptions options_of(const TrainConfig& config, const Split& data);
 
 // The reference page of all keys, in Markdown.

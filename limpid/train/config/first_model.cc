@@ -8,11 +8,15 @@
 #include <span>
 #include <vector>
 
+#include "limpid/compile/compiled.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/tensor.h"
 #include "limpid/formats/huggingface.h"
+#include "limpid/function/builder.h"
 #include "limpid/models/open_model.h"
+#include "limpid/nn/lora.h"
+#include "limpid/ops/arithmetic.h"
 
 namespace limpid::train::detail {
 namespace {
@@ -44,21 +48,13 @@ std::vector<std::string> groups_of(const Params& params) {
   return groups;
 }
 
-// "a.b" names itself and all of "a.b.".
-bool is_within(const std::string& name, std::string_view group) {
-  return name.starts_with(group) && (name.size() == group.size() || name[group.size()] == '.');
-}
-
 std::vector<std::string> frozen_names(const std::string& list, const Problem& problem,
                                       const Params& known) {
   std::vector<std::string> frozen;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string group = list.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& group : names_in(list)) {
     bool found = false;
     for (const Input& input : problem.parameters()) {
-      if (!is_within(input.name, group)) continue;
+      if (!is_at_or_below(input.name, group)) continue;
       if (!known.find(input.name))
         refuse("freeze",
                fmt::format("{} begins anew: its shape is another", in_quotes(input.name)));
@@ -91,6 +87,73 @@ void freeze(Problem& problem, const std::vector<std::string>& names, const Param
     for (const std::string& name : names) all.set(name, non_trainable.at(name));
     return forward(all, non_trainable, x, key);
   };
+}
+
+// Only adapters in the weights are trained, and the parameters that begin anew.
+void adapt(Problem& problem, const nn::Lora& lora, const Params& known) {
+  std::vector<Input> inputs;
+  for (const auto& [name, value] : known) inputs.push_back({name, value.type()});
+  std::vector<std::string> modules;
+  try {
+    modules = lora.modules(inputs);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("config.{}", e.what()));
+  }
+  const Function plain = problem.inference;
+  const std::vector<std::string> names = known.names();
+  const double scale = lora.scale();
+  const auto forward = problem.forward;
+  freeze(problem, names, known);
+  problem.init = [init = problem.init, lora, modules, known](Key key) {
+    Params params = init(key);
+    params.merge("", lora.init(key, modules, known));
+    return params;
+  };
+  problem.forward = [forward, names, scale](const Args& params, const Args& non_trainable,
+                                            const Value& x, const Value& key) {
+    Args all = params;
+    for (const std::string& name : names) all.set(name, non_trainable.at(name));
+    return forward(nn::merge_adapters(all, scale), non_trainable, x, key);
+  };
+  inputs.clear();
+  for (const Input& input : plain.inputs())
+    if (&input != &plain.inputs().back() && !problem.non_trainable.find(input.name))
+      inputs.push_back(input);
+  for (const auto& [name, value] : lora.init(Key(0), modules, known))
+    inputs.push_back({name, value.type()});
+  for (const auto& [name, value] : problem.non_trainable) inputs.push_back({name, value.type()});
+  inputs.push_back(plain.inputs().back());
+  problem.inference = trace(plain.name(), inputs,
+                            [&](std::span<const Value> in) {
+                              Args all;
+                              for (std::size_t i = 0; i + 1 < in.size(); ++i)
+                                all.set(inputs[i].name, in[i]);
+                              all = nn::merge_adapters(all, scale);
+                              std::vector<Value> arguments;
+                              for (std::size_t i = 0; i + 1 < plain.inputs().size(); ++i)
+                                arguments.push_back(all.at(plain.inputs()[i].name));
+                              arguments.push_back(in.back());
+                              return in.back().builder().inline_function(plain, arguments);
+                            },
+                            {plain.outputs().front().name});
+  problem.kept = [plain, scale](const Params& params) {
+    const Params merged = nn::merge_adapters(params, scale);
+    Params kept;
+    for (std::size_t i = 0; i + 1 < plain.inputs().size(); ++i)
+      kept.set(plain.inputs()[i].name, merged.at(plain.inputs()[i].name));
+    return std::pair(plain, kept);
+  };
+  if (problem.language_model)
+    problem.language_model = [model = problem.language_model, scale](
+                                 const Params& params, const nn::LanguageModel::Options& options) {
+      return model(nn::merge_adapters(params, scale), options);
+    };
+}
+
+// The weights of a published model may be bf16 or f16. They are trained in f32.
+Tensor in_f32(const Tensor& value) {
+  if (value.dtype() != Dtype::kBf16 && value.dtype() != Dtype::kF16) return value;
+  return compile([](const Value& x) { return cast(x, Dtype::kF32); })(value);
 }
 
 }  // namespace
@@ -146,10 +209,11 @@ FamilyModel go_on_with(const Model& first, const TrainConfig& c, Split& data) {
       anew.push_back(input.name);
       continue;
     }
-    if (value->dtype() != input.type.dtype)
+    Tensor wide = in_f32(*value);
+    if (wide.dtype() != input.type.dtype)
       refuse("from", fmt::format("{} is {}, expected {}", in_quotes(input.name),
                                  to_string(value->type()), to_string(input.type)));
-    known.set(input.name, *value);
+    known.set(input.name, std::move(wide));
   }
   data.train.notes.push_back(fmt::format("{} of {} parameters begin as in {}{}{}", known.size(),
                                          problem.parameters().size(), *c.from,
@@ -166,6 +230,7 @@ FamilyModel go_on_with(const Model& first, const TrainConfig& c, Split& data) {
       problem.non_trainable.set(name, *before);
   }
   if (c.freeze) freeze(problem, frozen_names(*c.freeze, problem, known), known);
+  if (const std::optional<nn::Lora> lora = lora_of(c)) adapt(problem, *lora, known);
   return model;
 }
 

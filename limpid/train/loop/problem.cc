@@ -73,6 +73,12 @@ Value weights_of(const Loss& loss, const Value& logits) {
 
 }  // namespace
 
+Model Problem::model(const Params& params, std::string config) const {
+  if (!kept) return {inference, params, std::move(config)};
+  auto [function, values] = kept(params);
+  return {std::move(function), std::move(values), std::move(config)};
+}
+
 std::vector<Input> Problem::parameters() const {
   std::vector<Input> trained;
   for (const Input& input : inference.inputs())

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "limpid/core/enum_names.h"
 #include "limpid/core/json.h"
 #include "limpid/data/dataset.h"
 #include "limpid/data/standardize.h"
+#include "limpid/formats/model.h"
 #include "limpid/function/function.h"
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/cnn.h"
@@ -56,6 +58,13 @@ struct Problem {
   std::function<nn::LanguageModel(const Params& params, const nn::LanguageModel::Options& options)>
       language_model;
 
+  // The network to keep, of the parameters and the state of `inference`: its Function, and its
+  // inputs but the data. Empty: they are `inference`'s own.
+  std::function<std::pair<Function, Params>(const Params& params)> kept;
+
+  // The model of these parameters and this state, with a configuration. It computes what
+  // `inference` computes, bit for bit.
+  Model model(const Params& params, std::string config) const;
   const Input& example() const { return inference.inputs().back(); }
   // The trainable inputs of `inference`, in order.
   std::vector<Input> parameters() const;

@@ -17,6 +17,7 @@
 #include "limpid/distribute/communicator.h"
 #include "limpid/formats/folder_lock.h"
 #include "limpid/function/interpret.h"
+#include "limpid/models/adapter.h"
 #include "limpid/train/diagnostics/data_facts.h"
 #include "limpid/train/diagnostics/doctor.h"
 #include "limpid/train/diagnostics/find_nonfinite.h"
@@ -154,6 +155,8 @@ class Run::Impl {
   bool step(const std::function<bool()>& stop);
   EndEvent finish();
   EndEvent interrupt();
+  // The model, and the adapters that were trained.
+  void save(const Params& params) const;
 
   RunOptions options_;
   RunSetup setup_;
@@ -581,14 +584,25 @@ EndEvent Run::Impl::finish() {
     return end_event(name(trainer_.ending()));
   }
   // Before the baseline, which takes time and memory.
-  if (folder_)
-    save_model(folder_->model(), {setup_.problem.inference, params, setup_.model_config()});
+  if (folder_) save(params);
   if (setup_.problem.task == Task::kNextToken) test.metrics.merge("", ngram_metrics(data));
   EndEvent end = end_event(name(trainer_.ending()));
   end.validation = std::move(validation);
   end.test = std::move(test);
   end_with(end);
   return end;
+}
+
+void Run::Impl::save(const Params& params) const {
+  save_model(folder_->model(), setup_.problem.model(params, setup_.model_config()));
+  const std::optional<nn::Lora> lora = lora_of(setup_.config);
+  if (!lora) return;
+  Adapter adapter{
+      .alpha = lora->alpha, .targets = lora->targets, .base = setup_.config.from.value_or("")};
+  for (const Input& input : setup_.problem.parameters())
+    adapter.params.set(input.name, params.at(input.name));
+  if (setup_.problem.task == Task::kNextToken) adapter.task = "CAUSAL_LM";
+  save_adapter(folder_->adapter(), adapter);
 }
 
 EndEvent Run::Impl::interrupt() {
@@ -694,7 +708,7 @@ const Split& Run::data() const { return impl_->setup_.data; }
 const Trainer& Run::trainer() const { return impl_->trainer_; }
 const RunLog& Run::log() const { return impl_->log_; }
 Model Run::model() const {
-  return {impl_->setup_.problem.inference, impl_->trainer_.model(), impl_->setup_.model_config()};
+  return impl_->setup_.problem.model(impl_->trainer_.model(), impl_->setup_.model_config());
 }
 
 }  // namespace limpid::train

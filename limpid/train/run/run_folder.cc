@@ -129,7 +129,10 @@ void RunFolder::begin(const TrainConfig& chosen) const {
   write_config(chosen);
 }
 
-void RunFolder::remove_model() const { remove_file(model()); }
+void RunFolder::remove_model() const {
+  for (const char* file : {kAdapterConfig, kAdapterWeights}) remove_file(adapter() / file);
+  remove_file(model());
+}
 
 // `limpid report` may be writing into the folder.
 void RunFolder::tidy() const {

@@ -25,6 +25,8 @@ class RunFolder {
   std::filesystem::path log() const { return path_ / "log.jsonl"; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.safetensors"; }
   std::filesystem::path model() const { return path_ / kRunModelFile; }
+  // Of a run that trains adapters: a folder in PEFT's format.
+  std::filesystem::path adapter() const { return path_ / "adapter"; }
   std::filesystem::path report() const { return path_ / "report.html"; }
 
   bool has_checkpoint() const;

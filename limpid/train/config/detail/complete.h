@@ -76,6 +76,8 @@ std::span<const ModelFamily* const> model_families();
 // The family of a configuration, whose model must exist or be unset.
 const ModelFamily& family_of(const TrainConfig& config);
 
+// Of "a,b": a and b.
+std::vector<std::string> names_in(const std::string& list);
 // Throws kInvalidArgument for an unknown tokenizer.
 void check_tokenizer(const TrainConfig& config);
 // Throws kInvalidArgument unless the text has as many tokens as the model that goes on.
