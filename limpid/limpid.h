@@ -50,6 +50,7 @@
 #include "limpid/function/function.h"
 #include "limpid/function/interpret.h"
 #include "limpid/function/text.h"
+#include "limpid/inspect/maps.h"
 #include "limpid/inspect/neuron.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/trace.h"

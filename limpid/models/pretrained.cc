@@ -37,7 +37,8 @@ Model load_pretrained(const std::filesystem::path& folder, std::int64_t length) 
   if (!tokenizer) {
     if (!config.contains(kUnsupported))
       config[kUnsupported] =
-          "its folder has no tokenizer.json, no tokenizer.model, and no vocab.json with merges.txt";
+          "its folder has no tokenizer.json, no tokenizer.model, no vocab.json with merges.txt, "
+          "and no vocab.txt";
     model.config = config.dump();
     return model;
   }
@@ -73,7 +74,8 @@ void save_pretrained(const std::filesystem::path& folder, const Model& model) {
   const std::optional<Tokenizer> tokenizer = tokenizer_in(model);
   const bool stored = tokenizer && fits_tokenizer_files(*tokenizer);
   // load_tokenizer reads the first one that is there.
-  for (const char* other : {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt"}) {
+  for (const char* other :
+       {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "vocab.txt"}) {
     std::error_code ignored;
     if (stored && other == std::string_view("vocab.json")) break;
     if (std::filesystem::exists(folder / other, ignored))

@@ -47,21 +47,24 @@ struct TextEmbedder::State {
   std::vector<std::string> labels;
   std::shared_ptr<Packings> packings = std::make_shared<Packings>();
   std::mutex mutex;
-  std::map<std::int64_t, Predictor> predictors;  // by length
+  std::map<std::pair<std::int64_t, bool>, Predictor> predictors;  // by length, and of pairs
 
-  const Predictor& predictor(std::int64_t length) {
+  std::string_view bounded(std::string_view text, bool truncate) const;
+
+  const Predictor& predictor(std::int64_t length, bool pair) {
     const std::lock_guard lock(mutex);
-    auto found = predictors.find(length);
+    auto found = predictors.find({length, pair});
     if (found == predictors.end())
-      found = predictors
-                  .try_emplace(length, with_narrow_params(net.function(length), params), params,
-                               Predictor::Options{
-                                   .most_rows = std::max<std::int64_t>(kTokensOfRun / length, 1),
-                                   .pool = options.pool,
-                                   .most_runs = options.most_runs,
-                                   .shared = {},
-                                   .compile = {.packings = packings}})
-                  .first;
+      found =
+          predictors
+              .try_emplace(
+                  {length, pair}, with_narrow_params(net.function(length, pair), params), params,
+                  Predictor::Options{.most_rows = std::max<std::int64_t>(kTokensOfRun / length, 1),
+                                     .pool = options.pool,
+                                     .most_runs = options.most_runs,
+                                     .shared = {},
+                                     .compile = {.packings = packings}})
+              .first;
     return found->second;
   }
 };
@@ -95,18 +98,22 @@ std::int64_t TextEmbedder::size() const {
   return state_->net.classes > 0 ? state_->net.classes : state_->net.width;
 }
 
+// A text that is not much longer than the model takes: its beginning if it may be truncated.
+std::string_view TextEmbedder::State::bounded(std::string_view text, bool truncate) const {
+  if (!tokenizer) throw Error(ErrorCode::kInvalidArgument, no_tokenizer);
+  if (text.size() <= most_bytes) return text;
+  if (!truncate)
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("the text has {} bytes, expected at most {}, as the model takes {} "
+                            "tokens; truncate keeps the first ones",
+                            text.size(), most_bytes, net.context));
+  std::size_t end = most_bytes;
+  while (end > 0 && continues_character(text[end])) --end;
+  return text.substr(0, end);
+}
+
 std::vector<std::int32_t> TextEmbedder::tokens(std::string_view text, bool truncate) const {
-  if (!state_->tokenizer) throw Error(ErrorCode::kInvalidArgument, state_->no_tokenizer);
-  if (text.size() > state_->most_bytes) {
-    if (!truncate)
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("the text has {} bytes, expected at most {}, as the model takes {} "
-                              "tokens; truncate keeps the first ones",
-                              text.size(), state_->most_bytes, state_->net.context));
-    std::size_t end = state_->most_bytes;
-    while (end > 0 && continues_character(text[end])) --end;
-    text = text.substr(0, end);
-  }
+  text = state_->bounded(text, truncate);
   std::vector<std::int32_t> tokens =
       state_->tokenizer->tokens(text, {.special = true, .whole = true}).ids;
   const auto most = static_cast<std::size_t>(state_->net.context);
@@ -123,6 +130,64 @@ std::vector<std::int32_t> TextEmbedder::tokens(std::string_view text, bool trunc
   return tokens;
 }
 
+TextEmbedder::Pairs TextEmbedder::pairs(std::string_view query,
+                                        std::span<const std::string> documents,
+                                        bool truncate) const {
+  query = state_->bounded(query, truncate);
+  const TextPipeline* const pipeline = state_->tokenizer->pipeline();
+  if (!pipeline || !pipeline->pair())
+    throw Error(ErrorCode::kInvalidArgument,
+                "expected a tokenizer with a template of two texts; this one has none");
+  const PairTemplate& around = *pipeline->pair();
+  const auto encoded = [&](std::string_view text) {
+    return state_->tokenizer->tokens(text, {.special = true}).ids;
+  };
+  const std::vector<std::int32_t> first = encoded(query);
+  const std::size_t fixed = around.before.size() + around.between.size() + around.after.size();
+  const auto context = static_cast<std::size_t>(state_->net.context);
+  const std::size_t most = context > fixed ? context - fixed : 0;
+  Pairs pairs;
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    try {
+      const std::vector<std::int32_t> second = encoded(state_->bounded(documents[i], truncate));
+      std::size_t a = first.size(), b = second.size();
+      if (a + b > most) {
+        if (!truncate)
+          throw Error(
+              ErrorCode::kInvalidArgument,
+              fmt::format("the pair has {} tokens, expected at most {}, as the model takes; "
+                          "truncate keeps the first ones of each text",
+                          a + b + fixed, context));
+        std::size_t& shorter = a > b ? b : a;
+        std::size_t& longer = a > b ? a : b;
+        longer = std::max(shorter, most - std::min(most, shorter));
+        if (shorter + longer > most) {
+          shorter = most / 2;
+          longer = shorter + most % 2;
+        }
+      }
+      std::vector<std::int32_t> text;
+      const auto add = [&](const std::vector<std::int32_t>& tokens, std::size_t count) {
+        text.insert(text.end(), tokens.begin(),
+                    tokens.begin() + static_cast<std::ptrdiff_t>(count));
+      };
+      add(around.before, around.before.size());
+      add(first, a);
+      const std::size_t middle = text.size();
+      add(around.between, around.between.size());
+      add(second, b);
+      add(around.after, around.after.size());
+      if (has_second_type())
+        pairs.seconds.push_back(
+            static_cast<std::int32_t>(around.second ? middle + *around.second : text.size()));
+      pairs.texts.push_back(std::move(text));
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("document {}: {}", i, error.what()));
+    }
+  }
+  return pairs;
+}
+
 void TextEmbedder::check_tokens(std::span<const std::int32_t> tokens) const {
   const nn::TextEncoder& net = state_->net;
   if (tokens.empty() || tokens.size() > static_cast<std::size_t>(net.context))
@@ -136,18 +201,25 @@ void TextEmbedder::check_tokens(std::span<const std::int32_t> tokens) const {
 
 std::vector<Tensor> TextEmbedder::padded_inputs(std::span<const std::vector<std::int32_t>> texts,
                                                 std::span<const std::size_t> numbers,
-                                                std::int64_t length) {
+                                                std::int64_t length,
+                                                std::span<const std::int32_t> seconds) {
   const auto n = static_cast<std::int64_t>(numbers.size());
-  std::vector<std::int32_t> tokens(numbers.size() * static_cast<std::size_t>(length)), counts;
+  std::vector<std::int32_t> tokens(numbers.size() * static_cast<std::size_t>(length)), counts,
+      starts;
   for (std::size_t r = 0; r < numbers.size(); ++r) {
     const std::vector<std::int32_t>& text = texts[numbers[r]];
     std::copy(text.begin(), text.end(), tokens.begin() + static_cast<std::ptrdiff_t>(r) * length);
     counts.push_back(static_cast<std::int32_t>(text.size()));
+    if (!seconds.empty()) starts.push_back(seconds[numbers[r]]);
   }
-  return {Tensor::from<std::int32_t>({n, length}, tokens), Tensor::from<std::int32_t>({n}, counts)};
+  std::vector<Tensor> inputs{Tensor::from<std::int32_t>({n, length}, tokens),
+                             Tensor::from<std::int32_t>({n}, counts)};
+  if (!seconds.empty()) inputs.push_back(Tensor::from<std::int32_t>({n}, starts));
+  return inputs;
 }
 
-Tensor TextEmbedder::operator()(std::span<const std::vector<std::int32_t>> texts) const {
+Tensor TextEmbedder::operator()(std::span<const std::vector<std::int32_t>> texts,
+                                std::span<const std::int32_t> seconds) const {
   std::map<std::int64_t, std::vector<std::size_t>> by_length;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     try {
@@ -160,7 +232,8 @@ Tensor TextEmbedder::operator()(std::span<const std::vector<std::int32_t>> texts
   const auto width = static_cast<std::size_t>(size());
   std::vector<float> rows(texts.size() * width);
   for (const auto& [length, places] : by_length) {
-    const Tensor made = state_->predictor(length)(padded_inputs(texts, places, length))[0];
+    const Tensor made = state_->predictor(
+        length, !seconds.empty())(padded_inputs(texts, places, length, seconds))[0];
     const std::span<const float> values = made.values<float>();
     for (std::size_t r = 0; r < places.size(); ++r)
       std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(r * width), width,
@@ -187,14 +260,14 @@ std::vector<std::int64_t> TextEmbedder::lengths() const {
   return all;
 }
 
-const Predictor& TextEmbedder::predictor(std::int64_t length) const {
-  return state_->predictor(length);
+const Predictor& TextEmbedder::predictor(std::int64_t length, bool pair) const {
+  return state_->predictor(length, pair);
 }
 
 std::size_t TextEmbedder::bytes() const {
   const std::lock_guard lock(state_->mutex);
   std::size_t bytes = state_->packings->bytes();
-  for (const auto& [length, predictor] : state_->predictors)
+  for (const auto& [kind, predictor] : state_->predictors)
     for (const Predictor::Plan& plan : predictor.plans()) bytes += plan.bytes;
   return bytes;
 }

@@ -56,18 +56,38 @@ class TextEmbedder {
   // bytes than that; and what Tokenizer::tokens throws.
   std::vector<std::int32_t> tokens(std::string_view text, bool truncate = false) const;
 
+  // Pairs of texts, which a cross-encoder reads as one.
+  struct Pairs {
+    std::vector<std::vector<std::int32_t>> texts;
+    // Of each pair, the first token of the second type; empty if the model has no second type.
+    std::vector<std::int32_t> seconds;
+  };
+  // The tokens of `query` with each of the documents. A pair that is too long for the model is
+  // refused; with `truncate` the longer text loses tokens at its end, until both are equally long,
+  // then both (the tokenizers library: longest_first). Throws as tokens(), naming the document; and
+  // kInvalidArgument for a tokenizer whose template is of one text only.
+  Pairs pairs(std::string_view query, std::span<const std::string> documents,
+              bool truncate = false) const;
+
   // f32 [n, size()]. Throws what check_tokens() and tokens() throw, naming the text.
-  Tensor operator()(std::span<const std::vector<std::int32_t>> texts) const;
+  Tensor operator()(std::span<const std::vector<std::int32_t>> texts,
+                    std::span<const std::int32_t> seconds = {}) const;
+  Tensor operator()(const Pairs& pairs) const { return (*this)(pairs.texts, pairs.seconds); }
   Tensor operator()(const std::vector<std::string>& texts, bool truncate = false) const;
 
   // The lengths that texts are padded to.
   std::vector<std::int64_t> lengths() const;
-  // For texts that are padded to this length; it takes padded_inputs().
-  const Predictor& predictor(std::int64_t length) const;
-  // The texts with these numbers, padded to a length: "tokens" i32 [n, length], "count" i32 [n].
+  // For texts that are padded to this length, or pairs with a second type of tokens; it takes
+  // padded_inputs().
+  const Predictor& predictor(std::int64_t length, bool pair = false) const;
+  // Whether pairs have a second type of tokens.
+  bool has_second_type() const { return net().token_types > 1; }
+  // The texts with these numbers, padded to a length: "tokens" i32 [n, length], "count" i32 [n];
+  // with `seconds`, of all texts, also "second" i32 [n].
   static std::vector<Tensor> padded_inputs(std::span<const std::vector<std::int32_t>> texts,
                                            std::span<const std::size_t> numbers,
-                                           std::int64_t length);
+                                           std::int64_t length,
+                                           std::span<const std::int32_t> seconds = {});
   // Throws kInvalidArgument for a text of none or more tokens than the model takes, and for a token
   // outside of the vocabulary.
   void check_tokens(std::span<const std::int32_t> tokens) const;

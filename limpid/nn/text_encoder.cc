@@ -137,7 +137,7 @@ struct EncoderBlock {
   }
 };
 
-// Which tokens are of the text, bool [length].
+// Which tokens are of the text: the first `count`, bool [length].
 Value of_text(const Value& tokens, const Value& count) {
   const Value places = iota(tokens.builder(), tokens.shape()[0]);
   return less(places, broadcast(count, places.shape()));
@@ -250,8 +250,13 @@ std::vector<Input> TextEncoder::parameters() const {
   return all;
 }
 
-Value TextEncoder::operator()(const Args& params, Value tokens, Value count) const {
+Value TextEncoder::operator()(const Args& params, Value tokens, Value count,
+                              const std::optional<Value>& second) const {
   check();
+  if (second && token_types < 2)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("text encoder: a second type of tokens, but token_types is {}", token_types));
   if (tokens.rank() != 1 || tokens.shape()[0] > context || tokens.shape()[0] < 1 ||
       count.rank() != 0)
     throw Error(ErrorCode::kShape,
@@ -266,8 +271,12 @@ Value TextEncoder::operator()(const Args& params, Value tokens, Value count) con
   }
   if (token_types > 0) {
     const Builder::Scope scope(x.builder(), kTypeTable);
-    const Value first = slice(params.at(Params::join(kTypeTable, "weight")), 0, 0, 1);
-    x = x + broadcast(reshape(first, {width}), x.shape());
+    const auto row = [&](std::int64_t type) {
+      const Value one = slice(params.at(Params::join(kTypeTable, "weight")), 0, type, type + 1);
+      return broadcast(reshape(one, {width}), x.shape());
+    };
+    x = x + (second ? select(expand_axis(of_text(tokens, *second), x.shape(), 1), row(0), row(1))
+                    : row(0));
   }
   x = apply_part(encoder_norm(*this), kTableNorm, params, x);
   Value mask = reshape(of_text(tokens, count), {1, 1, length});
@@ -281,16 +290,18 @@ Value TextEncoder::operator()(const Args& params, Value tokens, Value count) con
   return x;
 }
 
-Function TextEncoder::function(std::int64_t length) const {
+Function TextEncoder::function(std::int64_t length, bool pair) const {
   std::vector<Input> inputs = parameters();
   const std::size_t params = inputs.size();
   inputs.push_back({"tokens", {Dtype::kI32, {length == 0 ? context : length}}});
   inputs.push_back({"count", {Dtype::kI32, {}}});
+  if (pair) inputs.push_back({"second", {Dtype::kI32, {}}});
   const auto code = [&](std::span<const Value> in) {
     Args args;
     for (std::size_t i = 0; i < params; ++i) args.set(inputs[i].name, in[i]);
     const Value tokens = in[params], count = in[params + 1];
-    const Value text = pooled_text(*this, (*this)(args, tokens, count), tokens, count);
+    const std::optional<Value> second = pair ? std::optional(in[params + 2]) : std::nullopt;
+    const Value text = pooled_text(*this, (*this)(args, tokens, count, second), tokens, count);
     if (classes > 0) return std::vector<Value>{class_logits(*this, args, text)};
     return std::vector<Value>{normalize ? limpid::normalize(text) : text};
   };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,8 @@ struct TextEncoder {
   std::int64_t width = 768;  // size of a token's vector
   std::int64_t heads = 12;
   std::int64_t hidden = 3072;    // hidden size of the feed-forward networks
-  std::int64_t token_types = 0;  // rows of a table of which every token gets the first; 0: no table
+  std::int64_t token_types = 0;  // rows of a table of which every token gets the first, in a pair
+                                 // of texts those of the second one the second; 0: no table
   // Rows of a table of biases by distance, which all blocks add to their scores (T5: Raffel et al.
   // 2020, section 2.1; MPNet: Song et al. 2020); 0: none.
   std::int64_t distances = 0;
@@ -68,12 +70,15 @@ struct TextEncoder {
 
   // tokens i32 [length], of which the first `count` (i32 scalar) are the text, to the vectors of
   // all tokens, f32 [length, width]. Tokens after the text have no effect on the vectors of the
-  // text. Throws kShape.
-  Value operator()(const Args& params, Value tokens, Value count) const;
+  // text. In a pair of texts the tokens from `second` (i32 scalar) on have the second type. Throws
+  // kShape, and kInvalidArgument for `second` without two types.
+  Value operator()(const Args& params, Value tokens, Value count,
+                   const std::optional<Value>& second = {}) const;
 
   // The model of one text. Inputs: the parameters, then "tokens" i32 [length] (length 0 means the
-  // context) and "count" i32 []. Output: "embedding" f32 [width], or "logits" f32 [classes].
-  Function function(std::int64_t length = 0) const;
+  // context) and "count" i32 []; of a pair of texts also "second" i32 []. Output: "embedding" f32
+  // [width], or "logits" f32 [classes].
+  Function function(std::int64_t length = 0, bool pair = false) const;
 
   // The length that a text of `count` tokens is padded to, whatever other texts are computed with
   // it: 8, 12, 16, 24 and so on, up to the context, so that few plans serve texts of all lengths.

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
 #include <span>
 #include <utility>
 
@@ -13,10 +11,10 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/inspect/bit_hashes.h"
-#include "limpid/serve/completions.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/infer_v2.h"
 #include "limpid/serve/receipt.h"
+#include "limpid/serve/text_rows.h"
 
 namespace limpid::serve {
 namespace {
@@ -88,73 +86,20 @@ void bring_to_length_1(std::span<float> vector) {
   for (float& x : vector) x = static_cast<float>(static_cast<double>(x) / norm);
 }
 
-// One request under way: the texts of each padded length are a job of the Batcher.
+// One request under way.
 class Embedding {
  public:
-  Embedding(EmbeddingRequest request, std::shared_ptr<const ServedModel> model,
-            std::shared_ptr<Answer> answer)
-      : request_(std::move(request)), model_(std::move(model)), answer_(std::move(answer)) {
-    for (std::size_t i = 0; i < request_.texts.size(); ++i) {
-      const auto count = static_cast<std::int64_t>(request_.texts[i].size());
-      places_[model_->embedding->embedder->net().padded(count)].push_back(i);
-    }
-    vectors_.resize(request_.texts.size() * width());
-    left_ = places_.size();
-  }
+  Embedding(EmbeddingRequest request, std::shared_ptr<const ServedModel> model)
+      : request_(std::move(request)), model_(std::move(model)) {}
 
-  const std::map<std::int64_t, std::vector<std::size_t>>& places() const { return places_; }
-  const ServedModel& model() const { return *model_; }
-
-  std::vector<Tensor> inputs(std::int64_t length, const std::vector<std::size_t>& texts) const {
-    return TextEmbedder::padded_inputs(request_.texts, texts, length);
-  }
-
-  // Called for each job, by any thread.
-  void take(const std::vector<std::size_t>& texts, const Batcher::Result& result) {
-    bool last = false;
-    {
-      const std::lock_guard lock(mutex_);
-      if (result.error) {
-        if (!error_) error_ = result.error;
-      } else {
-        const std::span<const float> rows = result.outputs[0].values<float>();
-        for (std::size_t r = 0; r < texts.size(); ++r)
-          std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(r * width()), width(),
-                      vectors_.begin() + static_cast<std::ptrdiff_t>(texts[r] * width()));
-      }
-      queue_seconds_ = std::max(queue_seconds_, result.queue_seconds);
-      compute_seconds_ += result.compute_seconds;
-      last = --left_ == 0;
-    }
-    if (last) send();
-  }
-
- private:
-  std::size_t width() const {
-    return static_cast<std::size_t>(model_->embedding->embedder->net().width);
-  }
-
-  void send() noexcept {
-    try {
-      try {
-        if (error_) std::rethrow_exception(error_);
-        answer_->send(response());
-      } catch (...) {
-        answer_->send(openai_error(to_http_error(std::current_exception())));
-      }
-    } catch (...) {
-      // Without memory for the error, the end of the answer closes the connection.
-    }
-  }
-
-  Response response() {
+  Response response(TextRows& rows) const {
     const std::size_t size = static_cast<std::size_t>(request_.size);
     const bool shortened = size < width();
     std::vector<Tensor> tokens, vectors;
     std::string json = R"({"object":"list","data":[)";
     std::size_t count = 0;
     for (std::size_t i = 0; i < request_.texts.size(); ++i) {
-      const std::span<float> vector = std::span(vectors_).subspan(i * width(), size);
+      const std::span<float> vector = std::span(rows.values).subspan(i * width(), size);
       if (shortened && model_->embedding->embedder->net().normalize) bring_to_length_1(vector);
       tokens.push_back(Tensor::from<std::int32_t>(
           {static_cast<std::int64_t>(request_.texts[i].size())}, request_.texts[i]));
@@ -179,26 +124,24 @@ class Embedding {
                           .output = hash_of_numbers(vectors)};
     Response response{.body = std::move(json)};
     response.headers.push_back({"Limpid-Receipt", to_text(receipt)});
-    response.facts = {.queue_seconds = queue_seconds_,
-                      .compute_seconds = compute_seconds_,
+    response.facts = {.queue_seconds = rows.queue_seconds,
+                      .compute_seconds = rows.compute_seconds,
                       .rows = static_cast<std::int64_t>(request_.texts.size())};
     return response;
   }
 
+ private:
+  std::size_t width() const {
+    return static_cast<std::size_t>(model_->embedding->embedder->net().width);
+  }
+
   const EmbeddingRequest request_;
   const std::shared_ptr<const ServedModel> model_;
-  const std::shared_ptr<Answer> answer_;
-  std::map<std::int64_t, std::vector<std::size_t>> places_;  // the texts of each padded length
-  std::mutex mutex_;
-  std::vector<float> vectors_;
-  std::size_t left_ = 0;  // jobs
-  std::exception_ptr error_;
-  double queue_seconds_ = 0, compute_seconds_ = 0;
 };
 
 }  // namespace
 
-EmbeddingRequest parse_embeddings(const Json& body, const EmbeddingService& model,
+EmbeddingRequest parse_embeddings(const Json& body, const EncoderService& model,
                                   const Limits& limits) {
   const TextEmbedder& embedder = *model.embedder;
   for (const auto& [key, value] : body.members())
@@ -228,19 +171,12 @@ EmbeddingRequest parse_embeddings(const Json& body, const EmbeddingService& mode
 void embed(EmbeddingRequest request, std::shared_ptr<const ServedModel> model,
            const std::shared_ptr<Ticket>& ticket, const std::shared_ptr<Answer>& answer,
            Batcher& batcher) {
-  const auto embedding = std::make_shared<Embedding>(std::move(request), std::move(model), answer);
-  const EmbeddingService& service = *embedding->model().embedding;
-  for (const auto& [length, texts] : embedding->places()) {
-    const bool taken = batcher.submit(service.lanes.at(length), embedding->inputs(length, texts),
-                                      static_cast<std::int64_t>(texts.size()), ticket,
-                                      [embedding, &places = texts](const Batcher::Result& result) {
-                                        embedding->take(places, result);
-                                      });
-    if (!taken) {
-      ticket->give_up();  // the jobs that wait are dropped
-      throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
-    }
-  }
+  const TextEmbedder::Pairs texts{request.texts, {}};
+  const EncoderService& service = *model->embedding;
+  const auto embedding = std::make_shared<const Embedding>(std::move(request), std::move(model));
+  compute_rows(texts, service, ticket, batcher, [=](TextRows& rows) {
+    send_rows(*answer, rows, [&] { return embedding->response(rows); });
+  });
 }
 
 }  // namespace limpid::serve

@@ -21,7 +21,7 @@ struct EmbeddingRequest {
 
 // Parses the members of a request beside "model". Throws HttpError for unknown members, values that
 // do not match the model, and values beyond the limits.
-EmbeddingRequest parse_embeddings(const Json& body, const EmbeddingService& model,
+EmbeddingRequest parse_embeddings(const Json& body, const EncoderService& model,
                                   const Limits& limits);
 
 // Computes the vectors and sends the response. Texts of all requests that are padded to the same

@@ -208,7 +208,8 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   served->signature.version = version;
   if (served->signature.inputs.size() == 1) served->pictures = picture_shape_of(model);
   served->language = language_of(model);
-  served->embedding = embedding_of(model, name);
+  served->embedding = encoder_of(model, name, 0);
+  served->ranking = encoder_of(model, name, 1);
   if (options_.keep_sources) served->source = std::make_shared<Model>(model);
   // + 2: the threads that submit compute, too: the event loop, and the reader of large bodies.
   const auto predictor =
@@ -218,10 +219,12 @@ std::shared_ptr<const ServedModel> Models::make(const std::string& name, std::in
   // A model that does not compile is not served. A language model compiles at the first request for
   // logits, as most clients ask for texts only.
   // So does a text encoder, at the first request for tokens of its full length.
-  if (!served->language && !served->embedding) predictor->get();
-  served->bytes = [predictor, language = served->language, embedding = served->embedding] {
+  if (!served->language && !served->embedding && !served->ranking) predictor->get();
+  served->bytes = [predictor, language = served->language, embedding = served->embedding,
+                   ranking = served->ranking] {
     std::size_t bytes = predictor->bytes();
     if (embedding) bytes += embedding->embedder->bytes();
+    if (ranking) bytes += ranking->embedder->bytes();
     if (language)
       bytes += language->bytes.weights + language->bytes.caches + language->bytes.workspaces;
     return bytes;
@@ -274,21 +277,26 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   return service;
 }
 
-// nullptr for a model that gives no embeddings.
-std::shared_ptr<const EmbeddingService> Models::embedding_of(const Model& model,
-                                                             const std::string& name) const {
+// nullptr for a model that is no text encoder with so many classes. One without classes gives
+// embeddings, one with a single class ranks pairs of texts.
+std::shared_ptr<const EncoderService> Models::encoder_of(const Model& model,
+                                                         const std::string& name,
+                                                         std::int64_t classes) const {
   const std::optional<nn::TextEncoder> net = text_encoder_of(model);
-  if (!net || net->classes > 0) return nullptr;
+  if (!net || net->classes != classes) return nullptr;
   auto embedder = std::make_shared<TextEmbedder>(
       model, TextEmbedder::Options{.pool = options_.pool, .most_runs = options_.workers + 2});
   // A model that does not compile is not served.
-  (void)embedder->predictor(embedder->lengths().front());
-  auto service = std::make_shared<EmbeddingService>(EmbeddingService{embedder, {}});
-  const Type row{Dtype::kF32, {net->width}};
+  const bool pair = classes > 0 && embedder->has_second_type();
+  (void)embedder->predictor(embedder->lengths().front(), pair);
+  auto service = std::make_shared<EncoderService>(EncoderService{embedder, {}});
+  const Type row{Dtype::kF32, {embedder->size()}};
   for (const std::int64_t length : embedder->lengths())
     service->lanes[length] = batcher_.lane(
-        {.run = [embedder, length](
-                    std::span<const Tensor> inputs) { return embedder->predictor(length)(inputs); },
+        {.run =
+             [embedder, length, pair](std::span<const Tensor> inputs) {
+               return embedder->predictor(length, pair)(inputs);
+             },
          .outputs = {row},
          .on_batch = [&metrics = metrics_, name](std::int64_t rows) { metrics.batch(name, rows); },
          .hash = hashes_of_numbers});

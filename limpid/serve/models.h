@@ -47,8 +47,8 @@ struct LanguageService {
   bool chat_unsupported = false;  // whether there is a template that is not supported
 };
 
-// Additional members of a text encoder that gives embeddings.
-struct EmbeddingService {
+// Additional members of a text encoder that gives embeddings, or ranks pairs of texts.
+struct EncoderService {
   std::shared_ptr<const TextEmbedder> embedder;
   std::map<std::int64_t, std::shared_ptr<Batcher::Lane>> lanes;  // by padded length
 };
@@ -57,9 +57,10 @@ struct ServedModel {
   Signature signature;
   std::shared_ptr<Batcher::Lane> lane;
   std::optional<PictureShape> pictures;  // to which pictures are brought; nullopt: it takes none
-  std::shared_ptr<const LanguageService> language;    // nullptr for any other model
-  std::shared_ptr<const EmbeddingService> embedding;  // likewise
-  std::function<std::size_t()> bytes;                 // current memory use in bytes
+  std::shared_ptr<const LanguageService> language;  // nullptr for any other model
+  std::shared_ptr<const EncoderService> embedding;  // likewise
+  std::shared_ptr<const EncoderService> ranking;    // of pairs of texts; likewise
+  std::function<std::size_t()> bytes;               // current memory use in bytes
   std::shared_ptr<const Model> source;  // for inspection; nullptr unless Options::keep_sources
 };
 
@@ -133,8 +134,8 @@ class Models {
   std::shared_ptr<const ServedModel> make(const std::string& name, std::int64_t version,
                                           const std::string& path) const;
   std::shared_ptr<const LanguageService> language_of(const Model& model) const;
-  std::shared_ptr<const EmbeddingService> embedding_of(const Model& model,
-                                                       const std::string& name) const;
+  std::shared_ptr<const EncoderService> encoder_of(const Model& model, const std::string& name,
+                                                     std::int64_t classes) const;
 
   Options options_;
   Batcher& batcher_;

@@ -12,6 +12,7 @@
 #include "limpid/serve/embeddings.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/models.h"
+#include "limpid/serve/rank.h"
 
 namespace limpid::serve {
 namespace {
@@ -35,15 +36,20 @@ bool is_chat(const Json& request) { return request.contains("messages"); }
 
 bool asks_for_embeddings(const Json& request) { return request.contains("input"); }
 
-std::shared_ptr<const ServedModel> text_model(Models& models, const std::string& name,
-                                              bool embeds) {
+bool asks_for_ranks(const Json& request) { return request.contains("query"); }
+
+std::shared_ptr<const ServedModel> text_model(Models& models, const std::string& name, bool embeds,
+                                              bool ranks) {
   models.add(name + "=" + name);
   models.load(name);
   std::shared_ptr<const ServedModel> model = models.find(name);
   if (embeds && !model->embedding)
     throw Error(ErrorCode::kInvalidArgument,
                 "the request asks for embeddings: the model gives none");
-  if (!embeds && !model->language)
+  if (ranks && !model->ranking)
+    throw Error(ErrorCode::kInvalidArgument,
+                "the request asks for a ranking: the model gives none");
+  if (!embeds && !ranks && !model->language)
     throw Error(ErrorCode::kInvalidArgument, "the request asks for a text: the model writes none");
   return model;
 }
@@ -66,15 +72,18 @@ Replayed replay(const Model& model, Json request, ThreadPool* pool) {
   Scheduler scheduler({.max_queue = limits.queue});
   Models models({.open = [&](const std::string&) { return model; }, .pool = pool, .max_texts = 1},
                 batcher, scheduler, metrics);
-  const bool embeds = asks_for_embeddings(request);
-  std::shared_ptr<const ServedModel> served = text_model(models, "model", embeds);
-  if (!embeds) request["stream"] = false;
+  const bool embeds = asks_for_embeddings(request), ranks = asks_for_ranks(request);
+  std::shared_ptr<const ServedModel> served = text_model(models, "model", embeds, ranks);
+  if (!embeds && !ranks) request["stream"] = false;
   const auto answer = std::make_shared<KeptAnswer>();
   Response response;
   try {
     const auto ticket = std::make_shared<Ticket>();
     if (embeds) {
       embed(parse_embeddings(request, *served->embedding, limits), served, ticket, answer, batcher);
+      batcher.wake();
+    } else if (ranks) {
+      rank(parse_rank(request, *served->ranking, limits), served, ticket, answer, batcher);
       batcher.wake();
     } else {
       CompletionRequest asked = is_chat(request)
@@ -95,7 +104,9 @@ Replayed replay(const Model& model, Json request, ThreadPool* pool) {
 }
 
 void check_text(const Replayed& again, const Json& answer) {
-  const char* const key = again.answer.contains("choices") ? "choices" : "data";
+  const char* key = "data";
+  for (const char* const other : {"choices", "results"})
+    if (again.answer.contains(other)) key = other;
   const Json::Array& here = again.answer.at(key).elements();
   const Json::Array& there = answer.at(key).elements();
   if (here.size() != there.size())

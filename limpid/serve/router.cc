@@ -12,6 +12,7 @@
 #include "limpid/serve/completions.h"
 #include "limpid/serve/embeddings.h"
 #include "limpid/serve/infer_v2.h"
+#include "limpid/serve/rank.h"
 
 namespace limpid::serve {
 namespace {
@@ -96,13 +97,15 @@ void Router::operator()(Request request, const std::shared_ptr<Answer>& answer) 
     return answer->send({.body = parts_.metrics.text(gauges),
                          .content_type = "text/plain; version=0.0.4; charset=utf-8"});
   }
+  if (is(path, {"rerank"})) return rerank(request, answer);
   if (path[0] == "v1") return v1(std::move(request), answer);
   if (path[0] == "v2") return v2(std::move(request), answer);
   not_found();
 }
 
 Response error_of(const HttpError& error, std::string_view target) {
-  return target.starts_with("/v1/") ? openai_error(error) : error_response(error);
+  return target.starts_with("/v1/") || target == "/rerank" ? openai_error(error)
+                                                           : error_response(error);
 }
 
 // ---- OpenAI's protocol
@@ -119,10 +122,10 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
                                        in_quotes(name)));
     return model;
   };
-  // A model that writes texts or embeds them; nullptr for any other.
+  // A model that writes texts, embeds or ranks them; nullptr for any other.
   const auto text_model = [&](const std::string& name) {
     std::shared_ptr<const ServedModel> model = parts_.models.find(name);
-    return model && (model->language || model->embedding) ? model : nullptr;
+    return model && (model->language || model->embedding || model->ranking) ? model : nullptr;
   };
   if (is(path, {"models"})) {
     expect_method(request, "GET");
@@ -138,6 +141,7 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
     return answer->send(json_response(described(path[1])));
   }
   if (is(path, {"embeddings"})) return embeddings(request, answer);
+  if (is(path, {"rerank"})) return rerank(request, answer);
   const bool chat = is(path, {"chat", "completions"});
   if (!chat && !is(path, {"completions"})) not_found();
   expect_method(request, "POST");
@@ -167,6 +171,21 @@ void Router::embeddings(const Request& request, const std::shared_ptr<Answer>& a
     throw HttpError(503, "the server holds too many bytes of answers", {{"Retry-After", "1"}});
   request.ticket->keep(std::move(share));
   embed(std::move(asked), std::move(model), request.ticket, answer, parts_.batcher);
+}
+
+void Router::rerank(const Request& request, const std::shared_ptr<Answer>& answer) {
+  expect_method(request, "POST");
+  const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
+  const std::string name = model_of_completion(body);
+  std::shared_ptr<const ServedModel> model = parts_.models.find(name);
+  if (!model) throw HttpError(404, fmt::format("there is no model {}", in_quotes(name)));
+  if (!model->ranking)
+    throw HttpError(404, fmt::format("the model {} does not rank texts: expected a cross-encoder "
+                                     "with one class",
+                                     in_quotes(name)));
+  name_model(*request.ticket, model);
+  RankRequest asked = parse_rank(body, *model->ranking, parts_.limits);
+  rank(std::move(asked), std::move(model), request.ticket, answer, parts_.batcher);
 }
 
 // ---- the Open Inference Protocol

@@ -46,6 +46,7 @@ class Router {
  private:
   void v1(Request request, const std::shared_ptr<Answer>& answer);
   void embeddings(const Request& request, const std::shared_ptr<Answer>& answer);
+  void rerank(const Request& request, const std::shared_ptr<Answer>& answer);
   void v2(Request request, const std::shared_ptr<Answer>& answer);
   void v2_model(Request request, const std::shared_ptr<Answer>& answer);
   void repository(const Request& request, const std::shared_ptr<Answer>& answer);

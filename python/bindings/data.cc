@@ -390,6 +390,11 @@ void add_language(py::module_& m) {
            [](const TextEmbedder& t, const std::vector<std::vector<std::int32_t>>& texts) {
              return to_python(unlocked([&] { return t(texts); }));
            })
+      .def("of_pairs",
+           [](const TextEmbedder& t, const std::string& query,
+              const std::vector<std::string>& documents, bool truncate) {
+             return to_python(unlocked([&] { return t(t.pairs(query, documents, truncate)); }));
+           })
       .def_property_readonly("labels", &TextEmbedder::labels)
       .def_property_readonly("size", &TextEmbedder::size)
       .def_property_readonly("context", [](const TextEmbedder& t) { return t.net().context; });

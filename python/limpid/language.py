@@ -177,6 +177,22 @@ class TextEmbedder:
             return self._embedder.of_texts(list(texts), truncate)
         return self._embedder.of_tokens([[int(token) for token in text] for text in texts])
 
+    def pairs(self, query: str, documents: Sequence[str], *, truncate: bool = False) -> Array:
+        """The logits of the query with each document, read as one text by a cross-encoder: f32 [n, size].
+
+        Parameters
+        ----------
+        query : str
+            The first text of each pair.
+        documents : sequence of str
+            The second ones.
+        truncate : bool
+            Whether the longer text of a pair of more tokens than the model takes loses its last ones; else it is refused.
+        """
+        if isinstance(documents, str):
+            raise TypeError("TextEmbedder: expected a sequence of documents, not one text")
+        return self._embedder.of_pairs(query, list(documents), truncate)
+
     def tokens(self, text: str, *, truncate: bool = False) -> List[int]:
         """The tokens of a text, with those of the template, as the model was trained with."""
         return self._embedder.tokens(text, truncate)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "limpid/core/json.h"
+#include "limpid/data/text/text_pipeline.h"
 #include "limpid/formats/huggingface.h"
 #include "limpid/formats/safetensors.h"
 #include "limpid/models/open_model.h"
@@ -147,6 +148,99 @@ TEST(TextEmbedder, BoundsTheWorkForALongText) {
   expect_refused(ErrorCode::kInvalidArgument, [&] { embed.tokens(text); });
   text.replace(200, 60'000, std::string(60'000, 'b'));
   EXPECT_EQ(embed.tokens(text, true), tokens);
+}
+
+// ---- two texts as one
+
+const std::vector<std::string> kDocuments{"a dog runs!", "The cat sits.", "a"};
+
+TEST(CrossEncoder, ReadsAQueryWithEachDocument) {
+  const Params all = load_safetensors(kFixtures / "bert-pairs/expected.safetensors").tensors;
+  const Expected expected = expected_of(kFixtures / "bert-pairs");
+  const TextEmbedder embed(open_model(kFixtures / "bert-pairs"));
+  const TextEmbedder::Pairs pairs = embed.pairs("the cat sits.", kDocuments);
+  EXPECT_EQ(pairs.texts, expected.texts);
+  const auto seconds = all.at("seconds").values<std::int32_t>();
+  EXPECT_EQ(pairs.seconds, std::vector<std::int32_t>(seconds.begin(), seconds.end()));
+  const Tensor rows = embed(pairs);
+  expect_near(rows, expected.rows, 1e-5);
+  // Alone, and padded with others, a pair has the same bits.
+  for (std::size_t i = 0; i < kDocuments.size(); ++i)
+    expect_same_bits(embed(embed.pairs("the cat sits.", {&kDocuments[i], 1})).values<float>(),
+                     rows.values<float>().subspan(i, 1));
+  // The types of the tokens count.
+  EXPECT_NE(embed(pairs.texts).values<float>()[0], rows.values<float>()[0]);
+}
+
+// As the tokenizers library truncates: the longer text first, then both.
+TEST(CrossEncoder, TruncatesTheLongerText) {
+  const TextEmbedder embed(open_model(kFixtures / "bert-pairs"));
+  const auto sizes = [&](std::size_t query, std::size_t document) {
+    std::string a, b;
+    for (std::size_t i = 0; i < query; ++i) a += "a ";
+    for (std::size_t i = 0; i < document; ++i) b += "b ";
+    const std::vector<std::int32_t> ids = embed.pairs(a, {&b, 1}, true).texts[0];
+    return std::pair(std::count(ids.begin(), ids.end(), 12),
+                     std::count(ids.begin(), ids.end(), 13));
+  };
+  EXPECT_EQ(sizes(10, 27), (std::pair<std::ptrdiff_t, std::ptrdiff_t>(10, 27)));
+  EXPECT_EQ(sizes(10, 60), (std::pair<std::ptrdiff_t, std::ptrdiff_t>(10, 27)));
+  EXPECT_EQ(sizes(60, 10), (std::pair<std::ptrdiff_t, std::ptrdiff_t>(27, 10)));
+  EXPECT_EQ(sizes(60, 50), (std::pair<std::ptrdiff_t, std::ptrdiff_t>(19, 18)));
+  EXPECT_EQ(sizes(50, 50), (std::pair<std::ptrdiff_t, std::ptrdiff_t>(18, 19)));
+  const std::vector<std::string> documents{"a", "b " + std::string(90, '.')};
+  expect_refused(ErrorCode::kInvalidArgument, [&] { embed.pairs("a", documents); });
+}
+
+TEST(CrossEncoder, NeedsATemplateOfTwoTexts) {
+  const auto with = [](const Json& processor) {
+    Json tokenizer = Json::parse(testing::read(kFixtures / "bert/tokenizer.json"), kTokenizerJson);
+    tokenizer["post_processor"] = processor;
+    return TextPipeline(tokenizer).pair();
+  };
+  const auto special = [](const char* id, int type) {
+    return Json{{"SpecialToken", {{"id", id}, {"type_id", type}}}};
+  };
+  const auto text = [](const char* id, int type) {
+    return Json{{"Sequence", {{"id", id}, {"type_id", type}}}};
+  };
+  const auto of = [&](const Json& pair) {
+    return with({{"type", "TemplateProcessing"},
+                 {"single", Json::array({text("A", 0)})},
+                 {"pair", pair},
+                 {"special_tokens",
+                  {{"[CLS]", {{"id", "[CLS]"}, {"ids", Json::array({2})}}},
+                   {"[SEP]", {{"id", "[SEP]"}, {"ids", Json::array({3})}}}}}});
+  };
+  const auto bert = of(Json::array(
+      {special("[CLS]", 0), text("A", 0), special("[SEP]", 0), text("B", 1), special("[SEP]", 1)}));
+  ASSERT_TRUE(bert);
+  EXPECT_EQ(bert->before, (std::vector<std::int32_t>{2}));
+  EXPECT_EQ(bert->between, (std::vector<std::int32_t>{3}));
+  EXPECT_EQ(bert->after, (std::vector<std::int32_t>{3}));
+  EXPECT_EQ(bert->second, std::size_t{1});
+  const auto one_type =
+      of(Json::array({text("A", 0), special("[SEP]", 0), special("[SEP]", 0), text("B", 0)}));
+  ASSERT_TRUE(one_type);
+  EXPECT_EQ(one_type->between.size(), 2u);
+  EXPECT_FALSE(one_type->second);
+  EXPECT_EQ(of(Json::array({text("A", 0), special("[SEP]", 1), text("B", 1)}))->second,
+            std::size_t{0});
+  for (const Json& none : {Json::array({text("B", 0), text("A", 1)}),
+                           Json::array({text("A", 1), text("B", 0)}), Json::array({text("A", 0)}),
+                           Json::array({text("A", 0), text("B", 0), special("[SEP]", 1)}), Json(3)})
+    EXPECT_FALSE(of(none));
+  const auto roberta = with({{"type", "RobertaProcessing"},
+                             {"sep", Json::array({"[SEP]", 3})},
+                             {"cls", Json::array({"[CLS]", 2})}});
+  EXPECT_EQ(roberta->between, (std::vector<std::int32_t>{3, 3}));
+  EXPECT_FALSE(roberta->second);
+}
+
+TEST(TextEncoder, NeedsTwoTypesForAPair) {
+  const nn::TextEncoder net{
+      .vocabulary = 5, .context = 8, .layers = 1, .width = 4, .heads = 1, .hidden = 4};
+  expect_refused(ErrorCode::kInvalidArgument, [&] { net.function(8, true); });
 }
 
 TEST(TextEmbedder, RefusesTokensThatTheModelDoesNotTake) {

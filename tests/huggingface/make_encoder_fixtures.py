@@ -62,11 +62,12 @@ def torchs_block(x, w, p, n, eps, act):
         return layer(x[:, None])[:, 0]
 
 
-def embedded(w, p, tokens, context, eps, first=0, types=2, norm=None):
+def embedded(w, p, tokens, context, eps, first=0, types=2, norm=None, second=None):
     x = w(p + "embeddings.word_embeddings.weight", TOKENS, WIDTH)[tokens]
     x = x + w(p + "embeddings.position_embeddings.weight", context, WIDTH)[first : first + len(tokens)]
     if types:
-        x = x + w(p + "embeddings.token_type_embeddings.weight", types, WIDTH)[0]
+        of_second = torch.arange(len(tokens)) >= (len(tokens) if second is None else second)
+        x = x + w(p + "embeddings.token_type_embeddings.weight", types, WIDTH)[of_second.long()]
     return F.layer_norm(x, (WIDTH,), *(norm or w.norm(p + "embeddings.LayerNorm")), eps)
 
 
@@ -92,6 +93,15 @@ def bert_classes(w, tokens):
         x = torchs_block(x, w, f"bert.encoder.layer.{i}.", bert_names(w), 1e-6, F.relu)
     pooled = torch.tanh(F.linear(x[0], *w.linear("bert.pooler.dense", WIDTH, WIDTH)))
     return F.linear(pooled, *w.linear("classifier", 3, WIDTH))
+
+
+def bert_pair(w, tokens, second):
+    """A cross-encoder: two texts as one, whose second has the second type; one class."""
+    x = embedded(w, "bert.", tokens, 40, 1e-12, second=second)
+    for i in range(LAYERS):
+        x = torchs_block(x, w, f"bert.encoder.layer.{i}.", bert_names(w), 1e-12, F.gelu)
+    pooled = torch.tanh(F.linear(x[0], *w.linear("bert.pooler.dense", WIDTH, WIDTH)))
+    return F.linear(pooled, *w.linear("classifier", 1, WIDTH))
 
 
 def roberta(w, tokens):
@@ -164,6 +174,10 @@ TOKENIZER = {
     "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {p: i for i, p in enumerate(PIECES)}},
 }  # fmt: skip
 
+# "the cat sits." with "a dog runs!", "the cat sits." and "a": [CLS] query [SEP] document [SEP].
+QUERY = [2, 5, 6, 8, 18, 3]
+PAIRS = [(QUERY + [12, 7, 9, 20, 3], 6), (QUERY + [5, 6, 8, 18, 3], 6), (QUERY + [12, 3], 6)]
+
 
 def write(path, content):
     path.parent.mkdir(exist_ok=True)
@@ -187,6 +201,15 @@ def main():
             modules = ["Transformer", "Pooling"] + ["Normalize"] * sentences[1]
             write(path / "modules.json", [{"idx": i, "name": str(i), "path": f"{i}_{m}" if i else "", "type": f"sentence_transformers.models.{m}"} for i, m in enumerate(modules)])
     write(HERE / "bert" / "tokenizer.json", TOKENIZER)
+    w = Weights(torch.float32)
+    pairs = {f"tokens.{i}": torch.tensor(ids).int() for i, (ids, _) in enumerate(PAIRS)}
+    rows = torch.stack([bert_pair(w, torch.tensor(ids), second) for ids, second in PAIRS])
+    path = HERE / "bert-pairs"
+    write(path / "config.json", {"model_type": "bert", "architectures": ["BertForSequenceClassification"]} | BERT | {"id2label": {"0": "LABEL_0"}})
+    write(path / "tokenizer.json", TOKENIZER)
+    save_safetensors(path / "model.safetensors", w.all)
+    seconds = torch.tensor([second for _, second in PAIRS]).int()
+    save_safetensors(path / "expected.safetensors", pairs | {"seconds": seconds, "rows": rows})
 
 
 if __name__ == "__main__":

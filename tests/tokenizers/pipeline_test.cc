@@ -273,6 +273,45 @@ TEST_F(SentencePieceFile, IsRefusedWhereItIsBroken) {
 }
 
 // A pattern that takes time beyond all bounds is stopped.
+// BERT's first form: a list of pieces, one a line.
+TEST(WordList, IsReadAsItsTokenizerJson) {
+  const std::filesystem::path bert = testing::source_folder() / "tests/huggingface/bert";
+  const Json file = Json::parse(testing::read(bert / "tokenizer.json"), kTokenizerJson);
+  std::string lines;
+  for (const Json::Member& piece : file.at("model").at("vocab").members())
+    lines += piece.key + "\n";
+  const testing::TemporaryFolder folder;
+  const auto write = [&](const char* name, const std::string& content) {
+    testing::write(folder / name, std::as_bytes(std::span(content)));
+  };
+  const auto ids = [](const Tokenizer& tokenizer, std::string_view text) {
+    return tokenizer.tokens(text, {.special = true, .whole = true}).ids;
+  };
+  write("vocab.txt", lines);
+  const Tokenizer whole = *load_tokenizer(bert), listed = *load_tokenizer(folder.path());
+  EXPECT_EQ(listed.kind(), "tokenizer_json");
+  EXPECT_EQ(listed.size(), whole.size());
+  for (const char* text :
+       {"The cats sits.", "", "[MASK] runs!", "D\xc3\xb3g \xe4\xb8\xad, ab", "xyz"}) {
+    EXPECT_EQ(ids(listed, text), ids(whole, text)) << text;
+    EXPECT_EQ(listed.text(ids(listed, text)), whole.text(ids(whole, text))) << text;
+  }
+  write("tokenizer_config.json", R"({"do_lower_case": false, "unk_token": {"content": "a"}})");
+  const Tokenizer cased = *load_tokenizer(folder.path());
+  EXPECT_EQ(ids(cased, "The cat"), (std::vector<std::int32_t>{2, 12, 6, 3}));
+  for (const char* config :
+       {R"({"cls_token": "[NONE]"})", R"({"unk_token": 3})", "[", R"({"do_lower_case": 1})"}) {
+    write("tokenizer_config.json", config);
+    expect_refused(ErrorCode::kFormat, [&] { load_tokenizer(folder.path()); });
+  }
+  std::filesystem::remove(folder / "tokenizer_config.json");
+  for (const std::string& broken :
+       {lines + "cat\n", std::string("[UNK]\n[CLS]\n"), std::string(), lines + "\xff\n"}) {
+    write("vocab.txt", broken);
+    expect_refused(ErrorCode::kFormat, [&] { load_tokenizer(folder.path()); });
+  }
+}
+
 TEST(TextPipeline, APatternHasABudget) {
   Json file = small();
   file["pre_tokenizer"] = {{"type", "Split"},

@@ -24,7 +24,7 @@ namespace {
 struct EmbedArguments {
   ModelOptions model;
   std::vector<std::string> texts;
-  std::string file;
+  std::string file, query;
   bool truncate = false, json = false;
   int threads = 1;
 };
@@ -40,6 +40,7 @@ std::vector<std::string> texts_to_embed(const EmbedArguments& options) {
 
 // From the logits, by a function of f32 that has the same bits on every machine.
 std::vector<double> probabilities(std::span<const float> logits) {
+  if (logits.size() == 1) return {static_cast<double>(arithmetic::sigmoid(logits.front()))};
   const float most = *std::max_element(logits.begin(), logits.end());
   std::vector<double> all;
   double sum = 0;
@@ -115,9 +116,16 @@ void embed(const EmbedArguments& options) {
   const std::vector<std::string> texts = texts_to_embed(options);
   ThreadPool pool({.threads = options.threads});
   const TextEmbedder embedder(open_model(options.model), {.pool = &pool});
-  std::vector<std::vector<std::int32_t>> tokens;
-  for (const std::string& text : texts) tokens.push_back(embedder.tokens(text, options.truncate));
-  const Tensor rows = embedder(tokens);
+  TextEmbedder::Pairs all;
+  if (options.query.empty())
+    for (const std::string& text : texts)
+      all.texts.push_back(embedder.tokens(text, options.truncate));
+  else if (embedder.net().classes > 0)
+    all = embedder.pairs(options.query, texts, options.truncate);
+  else
+    throw UsageError("--query: expected a model with classes, which reads two texts as one");
+  const std::vector<std::vector<std::int32_t>>& tokens = all.texts;
+  const Tensor rows = embedder(all);
   if (options.json) return print_json(json_of_texts(embedder, texts, tokens, rows.values<float>()));
   print(to_text(table_of_texts(embedder, texts, tokens, rows.values<float>())));
 }
@@ -131,6 +139,8 @@ void add_embed(Command& app) {
   add_model_option(command, options->model);
   command.option("--text", options->texts, "Text; may be repeated");
   command.option("--file", options->file, "File with a text on each line");
+  command.option("--query", options->query,
+                 "Text that is read with each of the others, by a cross-encoder");
   command.flag("--truncate", options->truncate,
                "A text of more tokens than the model takes loses its last ones");
   add_threads_option(command, options->threads);

@@ -81,7 +81,8 @@ void compare_with(const serve::Receipt& again, const ReceiptArguments& options,
 void check_completion(const ReceiptArguments& options, const Model& model, Json request,
                       ThreadPool& pool) {
   const Json* const seed = request.find("seed");
-  if ((!seed || seed->is_null()) && !request.contains("input")) {  // embeddings have none
+  if ((!seed || seed->is_null()) && !request.contains("input") &&
+      !request.contains("query")) {  // embeddings and ranks have none
     if (options.answer.empty())
       throw UsageError("the request has no seed: expected --answer, which has it");
     request["seed"] = Json::parse(contents(options.answer), serve::kWholeResponse).at("seed");

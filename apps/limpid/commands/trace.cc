@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "apps/limpid/support/answers.h"
 #include "apps/limpid/support/column_names.h"
@@ -14,8 +16,13 @@
 #include "apps/limpid/support/model_file.h"
 #include "apps/limpid/support/named_inputs.h"
 #include "apps/limpid/support/output.h"
+#include "apps/limpid/support/output_file.h"
 #include "limpid/core/error.h"
+#include "limpid/core/number_text.h"
+#include "limpid/formats/file.h"
+#include "limpid/inspect/maps.h"
 #include "limpid/inspect/neuron.h"
+#include "limpid/inspect/table.h"
 #include "limpid/transforms/edit.h"
 
 namespace limpid::tool {
@@ -26,6 +33,8 @@ struct TraceArguments {
   ExampleOptions examples;
   std::optional<std::string> neuron;
   bool json = false;
+  std::string maps, kernels, attribution;  // PNG files
+  std::optional<std::int64_t> output;
   std::vector<std::string> inputs;  // "NAME=FILE.npy"
   std::vector<std::string> edits;   // "%1[5] = 0"
 };
@@ -90,6 +99,43 @@ void print_text(const Examples& examples, const std::vector<std::string>& names,
   if (neuron) print("\n" + to_text(*neuron));
 }
 
+void write_picture(const std::string& path, const std::vector<std::byte>& png) {
+  const std::span<const std::byte> part(png);
+  write_file_atomically(path, std::span(&part, 1));
+}
+
+// What the rows of a sheet show.
+void write_maps(const std::string& path, const MapsSheet& sheet) {
+  write_picture(path, sheet.png);
+  Table table{{{"row", Align::kRight},
+               {"value"},
+               {"layer"},
+               {"shape"},
+               {"min", Align::kRight},
+               {"max", Align::kRight},
+               {"shown", Align::kRight}},
+              {}};
+  for (std::size_t i = 0; i < sheet.rows.size(); ++i) {
+    const MapsSheet::Row& row = sheet.rows[i];
+    table.rows.push_back({fmt::format("{}", i + 1), row.value, row.layer, tuple_text(row.shape),
+                          short_number(row.low), short_number(row.high),
+                          fmt::format("{}", row.shown)});
+  }
+  print(fmt::format("\n{}\n{}", printable(path), to_text(table)));
+}
+
+// The pictures that were asked for.
+void write_pictures(const TraceArguments& options, const Model& model, const Observation& run,
+                    const Tensor& example) {
+  if (!options.maps.empty()) write_maps(options.maps, feature_maps(run, model.params));
+  if (!options.kernels.empty()) write_maps(options.kernels, kernel_maps(model.params));
+  if (options.attribution.empty()) return;
+  const Attribution found = attribute(model, example, options.output);
+  write_picture(options.attribution, attribution_sheet(found, example));
+  print(fmt::format("\n{}\nthe picture, the saliency and the occlusion of output {}: {}\n",
+                    printable(options.attribution), found.output, short_number(found.value)));
+}
+
 // Inputs by name, each of one example.
 void trace_named(const TraceArguments& options, const std::optional<NeuronPlace>& spec) {
   const NamedRun named = open_named(options.model, options.inputs);
@@ -108,6 +154,8 @@ void trace_named(const TraceArguments& options, const std::optional<NeuronPlace>
 void trace_example(const TraceArguments& options) {
   std::optional<NeuronPlace> spec;
   if (options.neuron) spec = place_of(*options.neuron);
+  for (const std::string& path : {options.maps, options.kernels, options.attribution})
+    refuse_input_as_output("PNG", path, {options.model.path});
   if (!options.inputs.empty()) return trace_named(options, spec);
   const Model model = with_prompt(open_model(options.model), options.examples);
   const Examples examples = read_examples(options.examples, model);
@@ -122,6 +170,7 @@ void trace_example(const TraceArguments& options) {
     print_document(rows, neuron);
   else
     print_text(examples, feature_names(model), rows, neuron);
+  write_pictures(options, model, run, inputs.at(input.name));
 }
 
 }  // namespace
@@ -145,7 +194,27 @@ void add_trace(Command& app) {
               "Change of a value on the way, once for each: \"%1[5] = 0\", \"%1 *= 2\", "
               "\"%x += 0.5\" or \"%1 += noise(STD, SEED)\"")
       .type("EDIT");
-  command.flag("--json", options->json, "Print JSON");
+  const Option maps =
+      command.option("--maps", options->maps, "PNG with the feature maps of each layer")
+          .path("FILE.png")
+          .excludes(command.at("--input"));
+  const Option kernels =
+      command.option("--kernels", options->kernels, "PNG with the kernels of each convolution")
+          .path("FILE.png")
+          .excludes(command.at("--input"));
+  const Option attribution =
+      command
+          .option("--attribution", options->attribution,
+                  "PNG with the picture, its saliency and its occlusion: the pixels that an output "
+                  "depends on")
+          .path("FILE.png")
+          .excludes(command.at("--input"));
+  command.option("--output", options->output, "Output of --attribution; default: the largest")
+      .needs(attribution);
+  command.flag("--json", options->json, "Print JSON")
+      .excludes(maps)
+      .excludes(kernels)
+      .excludes(attribution);
   command.run([options] { trace_example(*options); });
 }
 

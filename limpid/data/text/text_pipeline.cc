@@ -44,13 +44,50 @@ std::int32_t token_number(const JsonView& json) {
 
 // ---- templates
 
-// The tokens around one text.
+// The tokens around one text, and around two.
 struct Frame {
-  std::vector<std::int32_t> before, after;
+  std::vector<std::int32_t> before = {}, after = {};
+  std::optional<PairTemplate> pair = {};
 };
 
+// nullopt unless it is the text A, then the text B, with the types 0 and then 1, or 0 alone.
+std::optional<PairTemplate> pair_of_template(const JsonView& json) {
+  const std::optional<JsonView> parts = json.find("pair");
+  if (!parts || !parts->value().is_array()) return {};
+  PairTemplate pair;
+  std::size_t texts = 0;  // so far
+  std::int64_t type = 0;
+  const auto take_type = [&](const JsonView& part) {
+    const std::optional<JsonView> given = part.find("type_id");
+    const std::int64_t next = given ? given->as_integer() : 0;
+    if (next == type) return true;
+    if (next != 1 || texts == 0) return false;
+    type = 1;
+    if (texts == 1) pair.second = pair.between.size();
+    return texts == 1;
+  };
+  for (const JsonView& part : parts->elements()) {
+    if (const std::optional<JsonView> sequence = part.find("Sequence")) {
+      if (texts == 2 || sequence->at("id").as_string() != (texts == 0 ? "A" : "B") ||
+          !take_type(*sequence))
+        return {};
+      ++texts;
+      continue;
+    }
+    const JsonView special = part.at("SpecialToken");
+    if (!take_type(special)) return {};
+    std::vector<std::int32_t>& side = texts == 0   ? pair.before
+                                      : texts == 1 ? pair.between
+                                                   : pair.after;
+    for (const JsonView& id :
+         json.at("special_tokens").at(special.at("id").as_string()).at("ids").elements())
+      side.push_back(token_number(id));
+  }
+  return texts == 2 ? std::optional(pair) : std::nullopt;
+}
+
 Frame frame_of_template(const JsonView& json) {
-  Frame frame;
+  Frame frame{.pair = pair_of_template(json)};
   bool behind = false;
   for (const JsonView& part : json.at("single").elements()) {
     if (const std::optional<JsonView> sequence = part.find("Sequence")) {
@@ -65,6 +102,16 @@ Frame frame_of_template(const JsonView& json) {
   return frame;
 }
 
+// Of a token before the text and one after it; between two texts the second one, some times.
+Frame frame_of_ends(const JsonView& step, std::size_t between,
+                    const std::optional<std::size_t>& second) {
+  const std::int32_t first = token_number(step.at("cls").at(1)),
+                     last = token_number(step.at("sep").at(1));
+  return {{first},
+          {last},
+          PairTemplate{{first}, std::vector<std::int32_t>(between, last), {last}, second}};
+}
+
 Frame frame_of(const JsonView& json) {
   Frame frame;
   bool found = false;
@@ -75,8 +122,10 @@ Frame frame_of(const JsonView& json) {
     found = true;
     if (type == "TemplateProcessing")
       frame = frame_of_template(step);
-    else if (type == "BertProcessing" || type == "RobertaProcessing")
-      frame = {{token_number(step.at("cls").at(1))}, {token_number(step.at("sep").at(1))}};
+    else if (type == "BertProcessing")
+      frame = frame_of_ends(step, 1, 1);
+    else if (type == "RobertaProcessing")
+      frame = frame_of_ends(step, 2, {});
     else
       detail::unsupported_step(step);
   }
@@ -135,7 +184,10 @@ struct TextPipeline::State {
     frame = frame_of(member_or_null(view, "post_processor"));
     add_tokens(member_or_null(view, "added_tokens"));
     number_tokens();
-    for (const std::vector<std::int32_t>* side : {&frame.before, &frame.after})
+    std::vector<const std::vector<std::int32_t>*> sides{&frame.before, &frame.after};
+    if (const auto& pair = frame.pair)
+      sides.insert(sides.end(), {&pair->before, &pair->between, &pair->after});
+    for (const std::vector<std::int32_t>* side : sides)
       for (const std::int32_t token : *side)
         if (static_cast<std::size_t>(token) >= tokens.size())
           throw Error(ErrorCode::kFormat,
@@ -272,6 +324,7 @@ const Json& TextPipeline::json() const { return state_->json; }
 std::int64_t TextPipeline::size() const { return static_cast<std::int64_t>(state_->tokens.size()); }
 const std::vector<std::int32_t>& TextPipeline::before() const { return state_->frame.before; }
 const std::vector<std::int32_t>& TextPipeline::after() const { return state_->frame.after; }
+const std::optional<PairTemplate>& TextPipeline::pair() const { return state_->frame.pair; }
 
 bool TextPipeline::is_special(std::int32_t token) const {
   return state_->special[state_->checked(token)];

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,15 @@ struct TextTokens {
   };
   std::vector<std::int32_t> ids = {};
   std::vector<Span> spans = {};  // of each token, if they are asked for
+};
+
+// The tokens around two texts that are read as one, as a cross-encoder reads a question and an
+// answer: `before`, the first text, `between`, the second text, `after`.
+struct PairTemplate {
+  std::vector<std::int32_t> before, between, after;
+  // Of `between`, the first token of the second type (token_type_ids of 1); nullopt: all tokens,
+  // those of the second text too, have the first type.
+  std::optional<std::size_t> second;
 };
 
 // How to encode a text.
@@ -58,6 +68,8 @@ class TextPipeline {
   // The tokens that the template puts before a text, and after it.
   const std::vector<std::int32_t>& before() const;
   const std::vector<std::int32_t>& after() const;
+  // nullopt: the template is of one text only.
+  const std::optional<PairTemplate>& pair() const;
   // Whether a token is special; false for a number without a token.
   bool is_special(std::int32_t token) const;
   // The token as the file has it; empty for a number without a token.

@@ -11,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/utf8.h"
 #include "limpid/data/text/byte_pair.h"
 #include "limpid/data/text/detail/byte_pair_text.h"
 #include "limpid/data/text/detail/sentencepiece.h"
@@ -262,6 +263,67 @@ Json compacted(Json json) {
   return json;
 }
 
+// ---- BERT's vocab.txt
+
+// A special token of tokenizer_config.json: a text, or an object with a "content".
+std::string special_of(const JsonView& config, const char* key, const char* otherwise) {
+  const std::optional<JsonView> named = config.find(key);
+  if (!named || named->value().is_null()) return otherwise;
+  return named->value().is_object() ? named->at("content").as_string() : named->as_string();
+}
+
+bool flag_of(const JsonView& config, const char* key, bool otherwise) {
+  const std::optional<JsonView> value = config.find(key);
+  return value && !value->value().is_null() ? value->as_bool() : otherwise;
+}
+
+// The tokenizer.json of a list of pieces, one a line, as BERT's tokenizer reads it (Devlin et al.
+// 2019). `config` is tokenizer_config.json, or an empty object.
+Json json_of_word_list(std::string_view text, const JsonView& config) {
+  if (const std::size_t fault = utf8_fault(text); fault < text.size())
+    bad_file(fmt::format("not UTF-8: byte {}", fault + 1));
+  Json::Object vocabulary;
+  std::map<std::string, std::int64_t, std::less<>> numbers;
+  for (const std::string_view line : lines_of(text)) {
+    const auto number = static_cast<std::int64_t>(vocabulary.size());
+    if (!numbers.emplace(line, number).second)
+      bad_file(fmt::format("line {}: {} is there twice", number + 1, in_quotes(line)));
+    vocabulary.push_back({std::string(line), number});
+  }
+  Json added = Json::array();
+  const auto special = [&](const char* key, const char* otherwise, bool needed) {
+    const std::string token = special_of(config, key, otherwise);
+    const auto found = numbers.find(token);
+    if (found == numbers.end()) {
+      if (needed) bad_file(fmt::format("there is no {}", in_quotes(token)));
+      return Json();
+    }
+    added.push_back({{"id", found->second}, {"content", token}, {"special", true}});
+    return Json::array({token, found->second});
+  };
+  const Json unknown = special("unk_token", "[UNK]", true),
+             first = special("cls_token", "[CLS]", true),
+             last = special("sep_token", "[SEP]", true);
+  special("pad_token", "[PAD]", false);
+  special("mask_token", "[MASK]", false);
+  return {{"added_tokens", std::move(added)},
+          {"normalizer",
+           {{"type", "BertNormalizer"},
+            {"clean_text", true},
+            {"handle_chinese_chars", flag_of(config, "tokenize_chinese_chars", true)},
+            {"strip_accents", part(config.value(), "strip_accents")},
+            {"lowercase", flag_of(config, "do_lower_case", true)}}},
+          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+          {"post_processor", {{"type", "BertProcessing"}, {"sep", last}, {"cls", first}}},
+          {"decoder", {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}}},
+          {"model",
+           {{"type", "WordPiece"},
+            {"unk_token", unknown.at(std::size_t{0})},
+            {"continuing_subword_prefix", "##"},
+            {"max_input_chars_per_word", 100},
+            {"vocab", Json(std::move(vocabulary))}}}};
+}
+
 // ---- a folder
 
 // All tokens that end a text by eos_token_id of a folder: that of config.json first.
@@ -332,6 +394,16 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
     });
   if (is_there(folder / "vocab.json") && is_there(folder / "merges.txt"))
     return of_rules({rules_of_pair_of_files(folder / "vocab.json", folder / "merges.txt"), {}});
+  if (is_there(folder / "vocab.txt")) {
+    const fs::path config = folder / "tokenizer_config.json";
+    const Json options = is_there(config)
+                             ? of_file(config, [](std::string_view file) { return json_of(file); })
+                             : Json();
+    return of_file(folder / "vocab.txt", [&](std::string_view file) {
+      return Tokenizer::tokenizer_json(
+          json_of_word_list(file, JsonView(options, "tokenizer_config.json")), end, more);
+    });
+  }
   return {};
 }
 
