@@ -249,7 +249,7 @@ Case loops_case() {
                               parts};
   });
   const Function loss = trace("loss", inputs, [&](std::span<const Value> in) {
-    Value total = constant(in[0].builder(), 0);
+    Value total = constant(in[0].builder(), 0, Dtype::kF32);
     for (const Value& v : in[0].builder().inline_function(loops, in)) total = total + sum(v * v);
     return std::vector<Value>{total};
   });

@@ -341,7 +341,8 @@ std::vector<ConfigKey> data_and_model_keys() {
                "first convolution, whose multiples the others have (cnn); hidden units of each "
                "layer, and size of a token's vector (lstm, gru)",
        .otherwise = fmt::format("{}; cnn: of its preset; lstm, gru: {}, of numbers {}",
-                                nn::Gpt{}.width, nn::RecurrentLm{}.width, nn::RecurrentNet{}.width),
+                                nn::Gpt{}.width, detail::lstm_family().recipes[0].width,
+                                detail::lstm_family().recipes[1].width),
        .low = 1,
        .high = kMostRows},
       {.path = "model.heads",
