@@ -577,7 +577,7 @@ class Sequences(tool.ToolTest):
             self.output("train", "--from", run, "--data", data, "--steps", "2", "--threads", "1", "--out", again, "--overwrite")
         self.output("train", "--data", f"npy:{arrays},targets={targets},task=regression", "--model", "gru", "--width", "4", "--steps", "5",
                     "--threads", "1")
-        self.refuses(1, ("train", "--data", "moons", "--model", "lstm"))
+        self.refuses(2, ("train", "--data", "moons", "--model", "lstm"))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,8 @@ void expect_network(const std::string& key, const std::string& data,
   Params golden = all;
   std::vector<std::string> names{data};
   for (const Input& p : parameters) names.push_back(p.name);
-  for (const std::string& name : names) {
-    const Tensor& value = all.at(key + "." + name);
-    golden.set(name, value);
-  }
+  for (const std::string& name : names) golden.set(name, all.at(key + "." + name));
+  golden.set("up", all.at(key + ".up"));
   for (const Input& p : parameters) EXPECT_TRUE(all.find(key + ".d" + p.name)) << p.name;
   const auto code = [&](const Args& in) { return net(in, in.at(data)); };
   expect_case<double>(golden, key, ".y", names, "up", code, 1e-13);

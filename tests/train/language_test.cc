@@ -55,13 +55,13 @@ nn::CharLm char_lm() {
   return {kVocabulary, kContext, 3, nn::mlp({kContext * 3, 8, kVocabulary}, relu)};
 }
 
-nn::RecurrentLm recurrent(nn::RecurrentKind kind) {
+nn::RecurrentLm recurrent(nn::RecurrentKind kind, double dropout = 0.1) {
   return {.kind = kind,
           .vocabulary = kVocabulary,
           .context = kContext,
           .layers = 2,
           .width = 12,
-          .dropout = 0.1};
+          .dropout = dropout};
 }
 
 TrainOptions options() {
@@ -108,8 +108,8 @@ TEST(Trainer, LearnsALanguage) {
   TrainOptions longer = options();
   longer.epochs = 40;
   for (const Problem& problem :
-       {gpt_problem(gpt(0)), recurrent_lm_problem(recurrent(nn::RecurrentKind::kLstm)),
-        recurrent_lm_problem(recurrent(nn::RecurrentKind::kGru))}) {
+       {gpt_problem(gpt(0)), recurrent_lm_problem(recurrent(nn::RecurrentKind::kLstm, 0)),
+        recurrent_lm_problem(recurrent(nn::RecurrentKind::kGru, 0))}) {
     Trainer trainer(problem, data, longer);
     const std::vector<EpochEvent> epochs = finish(trainer);
     // Half of the tokens are random, with one bit of entropy.
