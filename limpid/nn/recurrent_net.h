@@ -31,7 +31,7 @@ struct RecurrentLm {
   std::int64_t vocabulary = 0;  // number of tokens
   std::int64_t context = 64;    // tokens of an example in training; texts may be longer
   std::int64_t layers = 2;
-  std::int64_t width = 256;  // size of a token's vector, and hidden units of each layer
+  std::int64_t width = 128;  // size of a token's vector, and hidden units of each layer
   bool tied = false;         // tied embeddings: the weight of the head is the embedding table
   // Dropout rate, in training only: of the embeddings and of each layer's result.
   double dropout = 0;

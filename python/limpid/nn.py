@@ -1057,7 +1057,7 @@ class RecurrentLm(_Network):
     kind: str = "lstm"
     context: int = 64
     layers: int = 2
-    width: int = 256
+    width: int = 128
     tied: bool = False
     dropout: float = 0.0
 
