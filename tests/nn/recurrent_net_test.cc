@@ -207,7 +207,7 @@ TEST(RecurrentLm, RefusesWhatDoesNotFit) {
     trace("f", {{"ids", {Dtype::kI32, {2, 0}}}},
           [&](std::span<const Value> in) { return std::vector<Value>{net(Args(), in[0])}; });
   });
-  expect_refused(ErrorCode::kNotFound, [] { RecurrentLm::from_config(R"({"model": "gru"})"); });
+  expect_refused(ErrorCode::kParse, [] { RecurrentLm::from_config(R"({"model": "gru"})"); });
   expect_refused(ErrorCode::kInvalidArgument,
                  [] { RecurrentLm::from_config(R"({"model": "rnn"})"); });
 }
