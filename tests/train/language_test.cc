@@ -114,7 +114,7 @@ TEST(Trainer, LearnsALanguage) {
     const std::vector<EpochEvent> epochs = finish(trainer);
     // Half of the tokens are random, with one bit of entropy.
     EXPECT_GT(epochs.front().validation.at("bits_per_token"), 1.5);
-    EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.2) << problem.inference.name();
+    EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.25) << problem.inference.name();
   }
 }
 
