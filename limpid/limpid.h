@@ -80,6 +80,7 @@
 #include "limpid/nn/picture.h"
 #include "limpid/nn/pool.h"
 #include "limpid/nn/recurrent.h"
+#include "limpid/nn/recurrent_net.h"
 #include "limpid/nn/rotary.h"
 #include "limpid/nn/sampling.h"
 #include "limpid/nn/sequential.h"

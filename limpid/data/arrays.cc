@@ -219,6 +219,8 @@ class Source {
       data.picture = pictures->shape;
       data.picture->white = white_of(x.values.dtype(), range);
     }
+    if (const Shape& shape = x.values.shape(); shape.rank() == 3)
+      data.sequence = SequenceShape{shape[1], shape[2]};
     data.task = task.value_or(Task::kRegression);
     data.targets = Tensor::zeros({Dtype::kF32, Shape{x.rows(), 0}});
     if (targets_ == Targets::kIfPresent && !has("y" + suffix)) return data;
@@ -309,7 +311,8 @@ Split arrays_split(const Params& arrays, std::string_view where, std::optional<T
   const Dataset test = source.part("_test", split.train.task, split.train.classes);
   const bool same_inputs =
       test.inputs.shape()[1] == split.train.inputs.shape()[1] &&
-      (!test.picture || !split.train.picture || test.picture->same_shape(*split.train.picture));
+      (!test.picture || !split.train.picture || test.picture->same_shape(*split.train.picture)) &&
+      (!test.sequence || !split.train.sequence || test.sequence == split.train.sequence);
   const bool both_have_targets = source.has("y_train") && source.has("y_test");
   const bool same_targets =
       !both_have_targets ||

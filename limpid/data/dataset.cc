@@ -151,8 +151,17 @@ Type Dataset::target_type() const {
 bool Dataset::fits(const Type& example) const {
   const Type given = input_type();
   if (given == example) return true;
-  return picture && given.dtype == example.dtype &&
-         example.shape == Shape{picture->channels, picture->height, picture->width};
+  if (given.dtype != example.dtype) return false;
+  if (picture && example.shape == Shape{picture->channels, picture->height, picture->width})
+    return true;
+  const std::optional<SequenceShape> steps = as_sequence();
+  return steps && example.shape == Shape{steps->steps, steps->features};
+}
+
+std::optional<SequenceShape> Dataset::as_sequence() const {
+  if (sequence) return sequence;
+  if (picture && picture->channels == 1) return SequenceShape{picture->height, picture->width};
+  return {};
 }
 
 Tensor Dataset::inputs_of(std::int64_t first, std::int64_t count) const {

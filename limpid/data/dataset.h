@@ -41,6 +41,14 @@ struct TableRows {
   }
 };
 
+// The shape of sequences. An example is a row of steps * features numbers, step after step.
+struct SequenceShape {
+  std::int64_t steps = 0;
+  std::int64_t features = 0;
+
+  bool operator==(const SequenceShape&) const = default;
+};
+
 // A data set: one row per example, with inputs and targets as arrays, or as windows of a text.
 struct Dataset : DataConfig {
   Tensor inputs;   // f32 [N, features]; next token: i32 [N, context]
@@ -51,6 +59,7 @@ struct Dataset : DataConfig {
   std::optional<TokenWindows> windows = {};  // of a text: replace inputs and targets
   std::optional<TableRows> rows_of_table = {};  // of a table that was read by a schema
   std::vector<std::string> notes = {};          // what was assumed while it was read: sentences
+  std::optional<SequenceShape> sequence = {};   // of arrays [N, steps, features]
 
   // Deleted, as the operator of the base would ignore the examples.
   bool operator==(const Dataset&) const = delete;
@@ -60,8 +69,12 @@ struct Dataset : DataConfig {
   // The types of one example.
   Type input_type() const;
   Type target_type() const;
-  // Whether a model of such examples takes them: they are of this type, or pictures of this shape.
+  // Whether a model of such examples takes them: they are of this type, or pictures or sequences of
+  // this shape.
   bool fits(const Type& example) const;
+  // The examples as sequences; the rows of pictures of one channel are their steps. nullopt: they
+  // are none.
+  std::optional<SequenceShape> as_sequence() const;
   // Examples [first, first + count): [count, ...]. Arrays are not copied. These throw kShape
   // outside of [0, size()).
   Tensor inputs_of(std::int64_t first, std::int64_t count) const;

@@ -41,29 +41,34 @@ struct Column {
              row, number, column, what));
 }
 
-// Calls use(row, column, x) for every number x of a table, as f64. `width` numbers of a row after
-// each other are of one column.
+// The columns of a table. `width` numbers of a row after each other are of one column; after
+// `count` columns, a row begins with the first again.
+struct Columns {
+  std::size_t count, width = 1;
+};
+
+// Calls use(row, column, x) for every number x of a table, as f64.
 template <class Use>
-void for_each_entry(const Tensor& table, std::size_t width, const Use& use) {
+void for_each_entry(const Tensor& table, const Columns& columns, const Use& use) {
   RowReader<float> rows(table);
   for (std::int64_t row = 0; row < rows.size(); ++row) {
     const std::span<const float> numbers = rows[row];
     for (std::size_t i = 0; i < numbers.size(); ++i)
-      use(row, i / width, static_cast<double>(numbers[i]));
+      use(row, i / columns.width % columns.count, static_cast<double>(numbers[i]));
   }
 }
 
 Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling,
-                   std::string_view what, std::size_t width = 1) {
-  const auto count = static_cast<std::size_t>(table.shape()[1]) / width;
-  const auto n = static_cast<double>(table.shape()[0]) * static_cast<double>(width);
+                   std::string_view what, const Columns& of_row) {
+  const std::size_t count = of_row.count;
+  const auto n = static_cast<double>(table.elements() / static_cast<std::int64_t>(count));
   const auto name_of = [&](std::size_t c) {
     return names.empty() ? std::to_string(c) : in_quotes(names[c]);
   };
   std::vector<Column> columns(count);
   std::optional<std::pair<std::size_t, std::int64_t>> bad;  // column, row: the first in this order
   double bad_number = 0;
-  for_each_entry(table, width, [&](std::int64_t row, std::size_t c, double x) {
+  for_each_entry(table, of_row, [&](std::int64_t row, std::size_t c, double x) {
     Column& column = columns[c];
     if (!std::isfinite(x) && (!bad || c < bad->first)) {
       bad = {c, row};
@@ -76,7 +81,7 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
   if (bad) refuse_number(what, bad->second, bad_number, name_of(bad->first));
   for (Column& column : columns) column.mean = column.sum / n;
   if (scaling == Scaling::kZScore)
-    for_each_entry(table, width, [&](std::int64_t, std::size_t c, double x) {
+    for_each_entry(table, of_row, [&](std::int64_t, std::size_t c, double x) {
       columns[c].squares += (x - columns[c].mean) * (x - columns[c].mean);
     });
   std::vector<float> centers, scales;
@@ -106,6 +111,44 @@ Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, S
   }
   const Shape shape{static_cast<std::int64_t>(count)};
   return {Tensor::from(shape, centers), Tensor::from(shape, scales)};
+}
+
+// Each column by itself.
+Affine fit_columns(const Tensor& table, const std::vector<std::string>& names, Scaling scaling,
+                   std::string_view what) {
+  return fit_columns(table, names, scaling, what, {static_cast<std::size_t>(table.shape()[1])});
+}
+
+// The same of the targets of a regression.
+std::optional<Affine> fit_targets(const Dataset& train, Scaling scaling) {
+  if (train.task != Task::kRegression) return {};
+  return fit_columns(train.targets, train.target_names, scaling, "targets");
+}
+
+// The examples that sums over their numbers are fitted to, evenly spread over the set.
+Tensor some_examples(const Dataset& train) {
+  constexpr std::int64_t kMostFitted = 16384;
+  if (train.size() == 0)
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("{} has no rows to fit to", in_quotes(train.name)));
+  const std::int64_t taken = std::min(train.size(), kMostFitted);
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(taken));
+  for (std::int64_t i = 0; i < taken; ++i)
+    rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * train.size() / taken);
+  return gather_rows(train, rows).inputs;
+}
+
+// A row of the columns' numbers, as the rows of the examples are.
+Affine spread(const Affine& by_column, const Columns& columns, std::size_t of_row) {
+  const auto all = [&](const Tensor& one) {
+    const auto values = one.values<float>();
+    return Tensor::generate<float>(Shape{static_cast<std::int64_t>(of_row)},
+                                   [&](std::span<float> out) {
+                                     for (std::size_t i = 0; i < out.size(); ++i)
+                                       out[i] = values[i / columns.width % columns.count];
+                                   });
+  };
+  return {all(by_column.center), all(by_column.scale)};
 }
 
 // ---- applying
@@ -147,40 +190,34 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling) {
   if (train.windows)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} is a text, expected columns of numbers", in_quotes(train.name)));
-  Standardization result{fit_columns(train.inputs, train.feature_names, scaling, "inputs"), {}};
-  if (train.task == Task::kRegression)
-    result.targets = fit_columns(train.targets, train.target_names, scaling, "targets");
-  return result;
+  return {fit_columns(train.inputs, train.feature_names, scaling, "inputs"),
+          fit_targets(train, scaling)};
 }
 
 Standardization fit_channels(const Dataset& train) {
   const DefaultFloatMode mode;
-  constexpr std::int64_t kMostFitted = 16384;
   if (!train.picture)
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("{} has no pictures, expected channels", in_quotes(train.name)));
-  if (train.size() == 0)
+  const auto number = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const Columns channels{number(train.picture->channels),
+                         number(train.picture->height * train.picture->width)};
+  const Affine fit = fit_columns(some_examples(train), {}, Scaling::kZScore, "inputs", channels);
+  return {spread(fit, channels, number(train.picture->elements())),
+          fit_targets(train, Scaling::kZScore)};
+}
+
+Standardization fit_features(const Dataset& train, Scaling scaling) {
+  const DefaultFloatMode mode;
+  const std::optional<SequenceShape> sequence = train.as_sequence();
+  if (!sequence)
     refuse(ErrorCode::kInvalidArgument,
-           fmt::format("{} has no rows to fit to", in_quotes(train.name)));
-  const std::int64_t taken = std::min(train.size(), kMostFitted);
-  std::vector<std::int32_t> rows(static_cast<std::size_t>(taken));
-  for (std::int64_t i = 0; i < taken; ++i)
-    rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * train.size() / taken);
-  const std::int64_t pixels = train.picture->height * train.picture->width;
-  Standardization result{fit_columns(gather_rows(train, rows).inputs, {}, Scaling::kZScore,
-                                     "inputs", static_cast<std::size_t>(pixels)),
-                         {}};
-  const auto spread = [&](const Tensor& by_channel) {
-    const auto values = by_channel.values<float>();
-    return Tensor::generate<float>(Shape{train.picture->elements()}, [&](std::span<float> out) {
-      for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = values[i / static_cast<std::size_t>(pixels)];
-    });
-  };
-  result.inputs = Affine{spread(result.inputs->center), spread(result.inputs->scale)};
-  if (train.task == Task::kRegression)
-    result.targets = fit_columns(train.targets, train.target_names, Scaling::kZScore, "targets");
-  return result;
+           fmt::format("{} has no sequences, expected steps", in_quotes(train.name)));
+  if (scaling == Scaling::kNone) return {};
+  const Columns features{static_cast<std::size_t>(sequence->features)};
+  const Affine fit = fit_columns(some_examples(train), {}, scaling, "inputs", features);
+  return {spread(fit, features, static_cast<std::size_t>(sequence->steps * sequence->features)),
+          fit_targets(train, scaling)};
 }
 
 Split standardize(Split data, const Standardization& standardization) {

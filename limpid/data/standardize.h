@@ -45,6 +45,11 @@ Standardization fit_standardization(const Dataset& train, Scaling scaling);
 // fit_standardization, and kInvalidArgument unless the data has pictures.
 Standardization fit_channels(const Dataset& train);
 
+// Fits to sequences by feature: a feature has the same centre and scale at all steps, fitted to all
+// of them in at most 16,384 examples spread evenly over the set. Targets as above. Throws as
+// fit_standardization, and kInvalidArgument unless the data has sequences.
+Standardization fit_features(const Dataset& train, Scaling scaling);
+
 // Standardises the data. Throws kShape if the number of columns is not that of the fit.
 Split standardize(Split data, const Standardization& standardization);
 

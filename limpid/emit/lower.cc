@@ -18,6 +18,7 @@
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/expand.h"
+#include "limpid/transforms/scan.h"
 #include "limpid/transforms/simplify.h"
 
 namespace limpid::emit {
@@ -37,23 +38,19 @@ struct Held {
 class Lowering {
  public:
   Lowering(const Function& function, const Params& params)
-      : f_(simplify(expand(bind(function, params),
-                           [](const Call& call) { return !call.op.cpp.call.given(); }))),
-        params_(params) {
-    held_.resize(f_.types().size());
+      : whole_(without_compositions(bind(function, params))), params_(params) {
+    held_.resize(f_->types().size());
   }
 
   Program run() {
     check();
-    for (std::size_t i = 0; i < f_.inputs().size(); ++i) {
-      const Input& input = f_.inputs()[i];
+    for (std::size_t i = 0; i < f_->inputs().size(); ++i) {
+      const Input& input = f_->inputs()[i];
       program_.inputs.push_back(add_buffer(input.type, Place::kInput));
       held_[i] = in_memory(program_.inputs.back(), whole(input.type.shape), -1);
     }
-    const std::vector<bool> needed = needed_values();
-    for (const Node& node : f_.nodes())
-      if (needed[static_cast<std::size_t>(node.first_output)]) lower(node);
-    for (std::size_t i = 0; i < f_.outputs().size(); ++i) write_output(f_.outputs()[i].value);
+    lower_nodes();
+    for (std::size_t i = 0; i < f_->outputs().size(); ++i) write_output(f_->outputs()[i].value);
     return std::move(program_);
   }
 
@@ -77,29 +74,47 @@ class Lowering {
         {&op::pad, &Lowering::pad},
         {&op::concatenate, &Lowering::concatenate},
         {&op::matmul, &Lowering::multiply},
+        {&op::scan, &Lowering::run_steps},
     };
     const auto* row =
         std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& r) { return r.op == &op; });
     return row == std::end(kRows) ? nullptr : row;
   }
 
+  // What is left are ops with a way to be written, and loops of more than one step.
+  static Function without_compositions(const Function& f) {
+    return simplify(expand(f, [](const Call& call) {
+      if (call.op.cpp.call.given()) return false;
+      return &call.op != &op::scan || call.attributes.integer("length") < 2;
+    }));
+  }
+  static Function body_of(const Node& scan) {
+    return without_compositions(scan.attributes.get<Nested>("body").function());
+  }
+
+  static void add_missing(const Function& f, std::set<std::string_view>& missing) {
+    for (const Node& node : f.nodes())
+      if (node.op == &op::scan)
+        add_missing(body_of(node), missing);
+      else if (node.op->cpp.by_emit && !find_row(*node.op))
+        missing.insert(node.op->name);
+  }
   void check() const {
     std::set<std::string_view> missing;
-    for (const Node& node : f_.nodes())
-      if (node.op->cpp.by_emit && !find_row(*node.op)) missing.insert(node.op->name);
+    add_missing(*f_, missing);
     if (!missing.empty())
       throw Error(ErrorCode::kUnsupported, fmt::format("emit of '{}': {} cannot be written as C++",
-                                                       f_.name(), fmt::join(missing, ", ")));
+                                                       f_->name(), fmt::join(missing, ", ")));
   }
 
   // Values whose elements are read; if one result of a node is, all are. Of a barrier only those
   // operands are whose results are. A value without elements is not.
   std::vector<bool> needed_values() const {
-    std::vector<bool> needed(f_.types().size(), false);
+    std::vector<bool> needed(f_->types().size(), false);
     const auto at = [&](ValueId id) { return needed.begin() + static_cast<std::ptrdiff_t>(id); };
-    for (const Output& o : f_.outputs()) *at(o.value) = true;
-    for (auto node = f_.nodes().rbegin(); node != f_.nodes().rend(); ++node) {
-      const Function::CallTypes types = f_.call_types(*node);
+    for (const Output& o : f_->outputs()) *at(o.value) = true;
+    for (auto node = f_->nodes().rbegin(); node != f_->nodes().rend(); ++node) {
+      const Function::CallTypes types = f_->call_types(*node);
       const auto first = at(node->first_output);
       const auto end = first + static_cast<std::ptrdiff_t>(types.outputs.size());
       if (std::find(first, end, true) == end) continue;
@@ -143,10 +158,10 @@ class Lowering {
     if (stored != stores.end()) {
       h.buffer = stored->buffer;
     } else {
-      h.buffer = add_buffer(f_.type(id), Place::kWorkspace);
+      h.buffer = add_buffer(f_->type(id), Place::kWorkspace);
       stores.push_back({h.local, h.buffer, whole(Shape(loop(h.loop).dims))});
     }
-    h.view = whole(f_.type(id).shape);
+    h.view = whole(f_->type(id).shape);
     h.made_by = h.loop;
     return h;
   }
@@ -155,7 +170,7 @@ class Lowering {
   Argument contiguous(ValueId id) {
     const Held h = memory(id);
     if (is_contiguous(h.view)) return {h.buffer, h.view.offset, false};
-    const BufferId to = copy(h, f_.type(id), Place::kWorkspace);
+    const BufferId to = copy(h, f_->type(id), Place::kWorkspace);
     return {to, 0, false};
   }
 
@@ -179,8 +194,14 @@ class Lowering {
 
   // ---- nodes
 
+  void lower_nodes() {
+    const std::vector<bool> needed = needed_values();
+    for (const Node& node : f_->nodes())
+      if (needed[static_cast<std::size_t>(node.first_output)]) lower(node);
+  }
+
   void lower(const Node& node) {
-    const Function::CallTypes types = f_.call_types(node);
+    const Function::CallTypes types = f_->call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
     if (results_are_empty(call)) return make_empty(node, call);
     if (const Row* row = find_row(*node.op)) return (this->*row->lower)(node, call);
@@ -291,7 +312,10 @@ class Lowering {
   // The latest loop that can compute the call, or a new one.
   std::int32_t loop_for(const Node& node, const Shape& shape) {
     for (std::int32_t step = last_step(); step >= 0; --step) {
-      if (!std::holds_alternative<Loop>(program_.steps[static_cast<std::size_t>(step)])) continue;
+      const Step& there = program_.steps[static_cast<std::size_t>(step)];
+      // Neither out of a repetition nor into one.
+      if (std::holds_alternative<Repeat>(there) || std::holds_alternative<Until>(there)) break;
+      if (!std::holds_alternative<Loop>(there)) continue;
       const Loop& l = loop(step);
       if (Shape(l.dims).elements() != shape.elements()) continue;
       const bool fits = std::all_of(node.inputs.begin(), node.inputs.end(),
@@ -343,7 +367,7 @@ class Lowering {
   }
   View matrices(ValueId id, Held& h, std::int64_t batch) {
     if (const std::optional<View> view = as_matrices(h.view, batch)) return *view;
-    const Type& type = f_.type(id);
+    const Type& type = f_->type(id);
     h = copied(h, type);
     return *as_matrices(h.view, batch);
   }
@@ -461,22 +485,108 @@ class Lowering {
     return interpret_call({op::pad, {&nothing, 1}, {&result, 1}, attributes, {}}, {&empty, 1})[0];
   }
 
+  // ---- loops over time
+
+  // A part of the value for each time: its elements along the first dimension.
+  Held part_of(const Held& value, const Type& type) {
+    const BufferId id = add_buffer({type.dtype, type.shape.erase(0)}, Place::kPart);
+    buffer(id).whole = value.buffer;
+    buffer(id).stride = value.view.strides[0];
+    View view = value.view;
+    view.dims.erase(view.dims.begin());
+    view.strides.erase(view.strides.begin());
+    return in_memory(id, std::move(view), last_step());
+  }
+
+  // A scan: the carry is in buffers of its own, which the end of each time writes.
+  void run_steps(const Node& node, const Call& call) {
+    const Function body = body_of(node);
+    const auto carries = static_cast<std::size_t>(node.attributes.integer("carries"));
+    const auto scanned = static_cast<std::size_t>(node.attributes.integer("scanned"));
+    std::vector<Held> inside;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const Held h = memory(node.inputs[i]);
+      inside.push_back(i < carries ? copied(h, call.inputs[i]) : h);
+    }
+    const std::vector<Held> carry(inside.begin(),
+                                  inside.begin() + static_cast<std::ptrdiff_t>(carries));
+    std::vector<Held> stacked;
+    for (std::size_t r = carries; r < call.outputs.size(); ++r)
+      stacked.push_back(in_memory(add_buffer(call.outputs[r], Place::kWorkspace),
+                                  whole(call.outputs[r].shape), last_step()));
+
+    program_.steps.push_back(
+        Repeat{node.attributes.integer("length"), node.attributes.get<bool>("reverse"), {}});
+    const std::int32_t begin = last_step();
+    std::vector<BufferId> parts;
+    const auto part = [&](const Held& h, const Type& type) {
+      const Held made = part_of(h, type);
+      parts.push_back(made.buffer);
+      return made;
+    };
+    for (std::size_t i = carries; i < carries + scanned; ++i)
+      inside[i] = part(inside[i], call.inputs[i]);
+    for (Held& h : inside) h.made_by = begin;
+    std::vector<Held> results;
+    for (std::size_t r = 0; r < stacked.size(); ++r)
+      results.push_back(part(stacked[r], call.outputs[carries + r]));
+    std::get<Repeat>(program_.steps[static_cast<std::size_t>(begin)]).parts = parts;
+    lower_body(body, inside, carry, results);
+    program_.steps.push_back(Until{});
+
+    for (std::size_t r = 0; r < call.outputs.size(); ++r) {
+      Held& h = held(node.first_output + static_cast<ValueId>(r));
+      h = r < carries ? carry[r] : stacked[r - carries];
+      h.made_by = last_step();
+    }
+  }
+
+  // The steps of a body, with copies of its outputs at their end.
+  void lower_body(const Function& body, const std::vector<Held>& inputs,
+                  const std::vector<Held>& carry, const std::vector<Held>& results) {
+    const Function* const outer = std::exchange(f_, &body);
+    std::vector<Held> outer_held = std::exchange(held_, inputs);
+    held_.resize(f_->types().size());
+    lower_nodes();
+    const auto output = [&](std::size_t i) { return f_->outputs()[i].value; };
+    const auto copy_to = [&](const Held& from, const Held& to) {
+      add_copy(from, {to.buffer, to.view});
+    };
+    for (std::size_t r = 0; r < results.size(); ++r)
+      copy_to(memory(output(carry.size() + r)), results[r]);
+    // A part of the carry may be made of another one, which must not be written before.
+    std::vector<Held> next;
+    for (std::size_t i = 0; i < carry.size(); ++i) {
+      Held h = memory(output(i));
+      const bool stays = h.buffer == carry[i].buffer && h.view == carry[i].view;
+      const bool is_carry = std::any_of(carry.begin(), carry.end(),
+                                        [&](const Held& c) { return c.buffer == h.buffer; });
+      if (is_carry && !stays) h = copied(h, f_->type(output(i)));
+      next.push_back(std::move(h));
+    }
+    for (std::size_t i = 0; i < carry.size(); ++i)
+      if (next[i].buffer != carry[i].buffer) copy_to(next[i], carry[i]);
+    f_ = outer;
+    held_ = std::move(outer_held);
+  }
+
   // ---- outputs
 
   void write_output(ValueId id) {
     const Held h = memory(id);
     const Buffer& b = buffer(h.buffer);
     const bool all_of_it = is_contiguous(h.view) && h.view.offset == 0 &&
-                           b.type.shape.elements() == f_.type(id).shape.elements();
+                           b.type.shape.elements() == f_->type(id).shape.elements();
     if (b.place == Place::kWorkspace && all_of_it) {
       buffer(h.buffer).place = Place::kOutput;
       program_.outputs.push_back(h.buffer);
     } else {
-      program_.outputs.push_back(copy(h, f_.type(id), Place::kOutput));
+      program_.outputs.push_back(copy(h, f_->type(id), Place::kOutput));
     }
   }
 
-  Function f_;
+  Function whole_;
+  const Function* f_ = &whole_;  // it, or a body in it
   const Params& params_;
   Program program_;
   std::vector<Held> held_;

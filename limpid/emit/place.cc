@@ -22,19 +22,27 @@ struct Life {
 
 std::vector<Life> lives_of(const Program& program) {
   std::vector<Life> lives(program.buffers.size());
-  for (std::size_t s = 0; s < program.steps.size(); ++s) {
-    const auto use = [&](BufferId id) {
-      if (id < 0) return;
-      Life& life = lives[static_cast<std::size_t>(id)];
+  std::vector<std::size_t> open;  // the repetitions around a step
+  const auto life_of = [&](BufferId id) -> Life& { return lives[static_cast<std::size_t>(id)]; };
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    for_each_buffer(program.steps[s], [&](BufferId id) {
+      Life& life = life_of(id);
       life.first = std::min(life.first, s);
       life.last = s;
-    };
-    if (const auto* loop = std::get_if<Loop>(&program.steps[s])) {
-      for (const auto& local : loop->locals)
-        if (const auto* load = std::get_if<Load>(&local)) use(load->buffer);
-      for (const Store& store : loop->stores) use(store.buffer);
-    } else {
-      for (const Argument& a : std::get<CallStep>(program.steps[s]).arguments) use(a.buffer);
+    });
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    if (std::holds_alternative<Repeat>(program.steps[s])) open.push_back(s);
+    if (!std::holds_alternative<Until>(program.steps[s])) continue;
+    // Inner repetitions come first. What a time leaves for another one, or for what is around the
+    // repetition, lives throughout it; so does what has parts.
+    const Life whole{open.back(), s};
+    open.pop_back();
+    for (Life& life : lives)
+      if (life.meets(whole) && (life.first < whole.first || life.last > whole.last))
+        life = {std::min(life.first, whole.first), std::max(life.last, whole.last)};
+    for (const BufferId part : std::get<Repeat>(program.steps[whole.first]).parts) {
+      Life& life = life_of(program.buffers[static_cast<std::size_t>(part)].whole);
+      life = {std::min(life.first, whole.first), std::max(life.last, whole.last)};
     }
   }
   return lives;

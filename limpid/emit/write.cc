@@ -18,18 +18,11 @@ const Buffer& buffer_of(const Program& program, BufferId id) {
 
 std::vector<bool> used_buffers(const Program& program) {
   std::vector<bool> used(program.buffers.size(), false);
-  const auto use = [&](BufferId id) {
-    if (id >= 0) used[static_cast<std::size_t>(id)] = true;
-  };
-  for (const Step& step : program.steps) {
-    if (const auto* loop = std::get_if<Loop>(&step)) {
-      for (const auto& local : loop->locals)
-        if (const auto* load = std::get_if<Load>(&local)) use(load->buffer);
-      for (const Store& store : loop->stores) use(store.buffer);
-    } else {
-      for (const Argument& a : std::get<CallStep>(step).arguments) use(a.buffer);
-    }
-  }
+  const auto use = [&](BufferId id) { used[static_cast<std::size_t>(id)] = true; };
+  for (const Step& step : program.steps) for_each_buffer(step, use);
+  // A part of a part comes after it.
+  for (std::size_t b = program.buffers.size(); b-- > 0;)
+    if (program.buffers[b].place == Place::kPart && used[b]) use(program.buffers[b].whole);
   return used;
 }
 
@@ -121,6 +114,34 @@ std::string call_text(const Program& program, const CallStep& call) {
   return fmt::format("  {}({});\n", call.function, fmt::join(arguments, ", "));
 }
 
+// The beginning of a repetition, which is step number `step`, and the addresses of its parts.
+std::string repeat_text(const Program& program, const Repeat& repeat, std::size_t step,
+                        const std::vector<bool>& used) {
+  const std::string time = fmt::format("s{}", step);
+  std::string text =
+      repeat.reverse
+          ? fmt::format("  for (std::size_t {0} = {1}; {0}-- > 0;) {{\n", time, repeat.count)
+          : fmt::format("  for (std::size_t {0} = 0; {0} < {1}; ++{0}) {{\n", time, repeat.count);
+  for (const BufferId id : repeat.parts) {
+    const Buffer& part = buffer_of(program, id);
+    if (used[static_cast<std::size_t>(id)])
+      text += fmt::format("    auto* const {} = {} + {} * {};\n", part.name,
+                          buffer_of(program, part.whole).name, time, part.stride);
+  }
+  return text;
+}
+
+std::string indented(const std::string& text, std::size_t by) {
+  if (by == 0) return text;
+  std::string all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    all += std::string(by, ' ') + text.substr(at, end - at);
+    at = end;
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string constants_text(const Program& program) {
@@ -161,9 +182,20 @@ std::string steps_text(const Program& program) {
       text += fmt::format("  static_cast<void>({});\n", buffer.name);
   }
   if (program.workspace_bytes == 0) text += "  static_cast<void>(memory);\n";
-  for (const Step& step : program.steps) {
-    const auto* loop = std::get_if<Loop>(&step);
-    text += loop ? loop_text(program, *loop) : call_text(program, std::get<CallStep>(step));
+  std::size_t indent = 0;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (const auto* loop = std::get_if<Loop>(&step)) {
+      text += indented(loop_text(program, *loop), indent);
+    } else if (const auto* call = std::get_if<CallStep>(&step)) {
+      text += indented(call_text(program, *call), indent);
+    } else if (const auto* repeat = std::get_if<Repeat>(&step)) {
+      text += indented(repeat_text(program, *repeat, i, used), indent);
+      indent += 2;
+    } else {
+      indent -= 2;
+      text += indented("  }\n", indent);
+    }
   }
   return text;
 }

@@ -24,6 +24,8 @@ struct Text {
 
 nn::LanguageModel language_model_of(const Model& model, const nn::LanguageModel::Options& options) {
   if (const std::optional<nn::Gpt> net = gpt_of(model)) return {*net, model.params, options};
+  if (const std::optional<nn::RecurrentLm> net = recurrent_lm_of(model))
+    return {*net, model.params, options};
   return {model.function, model.params, options};
 }
 
@@ -39,6 +41,9 @@ void generate(Model model, const GenerateOptions& options, const TextListener& l
     // Once the context is full, text is read again; before that, no pass is longer than the prompt.
     if (all <= net->context) sizes.chunk = std::clamp(read, std::int64_t{1}, sizes.chunk);
   }
+  if (recurrent_lm_of(model))
+    sizes.chunk =
+        std::clamp(static_cast<std::int64_t>(prompt.size()), std::int64_t{1}, sizes.chunk);
   nn::LanguageModel language_model = language_model_of(model, sizes);
   if (tokenizer.size() > language_model.vocabulary())
     throw Error(ErrorCode::kShape,

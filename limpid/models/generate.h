@@ -15,7 +15,8 @@
 
 namespace limpid {
 
-// A Model as a language model: a transformer with a KV cache, any other model with a window. Throws
+// A Model as a language model: a transformer with a KV cache, a recurrent network with its state,
+// any other model with a window. Throws
 // what the constructors of LanguageModel throw.
 nn::LanguageModel language_model_of(const Model& model, const nn::LanguageModel::Options& options);
 

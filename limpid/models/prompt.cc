@@ -32,6 +32,14 @@ std::optional<nn::Gpt> gpt_of(const Model& model) {
   return nn::Gpt::from_config(model.config);
 }
 
+std::optional<nn::RecurrentLm> recurrent_lm_of(const Model& model) {
+  const std::optional<Json> config = Json::try_parse(model.config);
+  const Json* const kind = config ? config->find("model") : nullptr;
+  if (!kind || (*kind != "lstm" && *kind != "gru") || !config->contains("vocabulary"))
+    return std::nullopt;
+  return nn::RecurrentLm::from_config(model.config);
+}
+
 std::vector<std::int32_t> prompt_tokens(const Tokenizer& tokenizer, std::string_view text) {
   if (text.empty())
     throw Error(ErrorCode::kInvalidArgument, "prompt: expected at least one character");
@@ -62,6 +70,11 @@ std::vector<std::int32_t> start_tokens(const Tokenizer& tokenizer) {
 }
 
 Model at_length(Model model, std::int64_t tokens) {
+  if (const std::optional<nn::RecurrentLm> net = recurrent_lm_of(model)) {
+    model.function = with_narrow_params(net->function(tokens), model.params);
+    check_model(model);
+    return model;
+  }
   const std::optional<nn::Gpt> net = gpt_of(model);
   if (!net) return model;
   if (tokens > net->context)

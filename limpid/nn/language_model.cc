@@ -16,6 +16,8 @@ namespace {
 using detail::TokenReader;
 using detail::TokenSequence;
 
+constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
+
 [[noreturn]] void refuse(const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, "language model: " + why);
 }
@@ -101,12 +103,17 @@ LanguageModel::LanguageModel(const Gpt& net, const Params& params, const Options
     s.tokens.reserve(static_cast<std::size_t>(all.capacity));
 }
 
+LanguageModel::LanguageModel(const RecurrentLm& net, const Params& params, const Options& options) {
+  net.check();
+  const Options all = checked(options, kAnyLength, kAnyLength);
+  state_ = std::make_shared<State>(all, detail::recurrent_reader(net, params, all));
+}
+
 LanguageModel::LanguageModel(const CharLm& net, const Params& params, const Options& options)
     : LanguageModel(with_narrow_params(net.function(), params), params, options) {}
 
 LanguageModel::LanguageModel(const Function& window, const Params& params, const Options& options) {
-  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-  const Options all = checked(options, kAny, kAny);
+  const Options all = checked(options, kAnyLength, kAnyLength);
   state_ = std::make_shared<State>(all, detail::window_reader(window, params, all));
 }
 

@@ -13,6 +13,7 @@
 #include "limpid/function/function.h"
 #include "limpid/nn/char_lm.h"
 #include "limpid/nn/gpt.h"
+#include "limpid/nn/recurrent_net.h"
 
 namespace limpid::nn {
 
@@ -26,7 +27,7 @@ class LanguageModel {
   struct Options {
     std::int64_t sequences = 1;  // the most sequences at a time
     std::int64_t capacity = 0;   // the most tokens of a sequence; 0: the context length of a
-                                 // transformer, unlimited for a window model
+                                 // transformer, unlimited for a recurrent or window model
     std::int64_t chunk = 64;     // the most tokens of a sequence that one step reads
     ThreadPool* pool = nullptr;  // must outlive the model and its sequences
   };
@@ -34,7 +35,7 @@ class LanguageModel {
   // Memory of a model, in bytes.
   struct Bytes {
     std::size_t weights = 0;     // the parameters
-    std::size_t caches = 0;      // KV caches of all sequences, at full capacity
+    std::size_t caches = 0;      // KV caches of all sequences, at full capacity, or their states
     std::size_t workspaces = 0;  // workspaces of the passes compiled so far
   };
 
@@ -42,6 +43,9 @@ class LanguageModel {
   // quantised ones (see quantize()). Throws kInvalidArgument for sizes below 1 and a capacity above
   // the context length; kNotFound, kShape or kDtype if the parameters do not match the net.
   LanguageModel(const Gpt& net, const Params& params, const Options& options);
+  // A recurrent network, whose state is the cache: each token is read once, however long the
+  // sequence. After truncate() it is read again from its beginning. Throws as above.
+  LanguageModel(const RecurrentLm& net, const Params& params, const Options& options);
   // A window model: it sees the last `context` tokens. A shorter sequence is padded in front with
   // its first token. Throws as above.
   LanguageModel(const CharLm& net, const Params& params, const Options& options);
@@ -64,8 +68,9 @@ class LanguageModel {
   void step();
 
   // Compiles every pass that a step may need and commits the memory of the caches; after that, the
-  // steps of a transformer allocate nothing. Without this call each pass is compiled when it is
-  // first needed, and the original parameters stay in memory beside the packed ones.
+  // steps of a transformer or a recurrent network allocate nothing. Without this call each pass is
+  // compiled when it is first needed, and the original parameters stay in memory beside the packed
+  // ones.
   void prepare();
 
  private:

@@ -58,6 +58,18 @@ void fit_caches(const nn::Gpt& net, std::size_t memory, nn::LanguageModel::Optio
   sizes.sequences = std::clamp(lines / of_one, std::int64_t{1}, sizes.sequences);
 }
 
+// The same for the states of a recurrent network, which are as large whatever the length.
+void fit_states(const nn::RecurrentLm& net, std::size_t memory, nn::LanguageModel::Options& sizes) {
+  std::size_t each = 0;
+  for (const Input& state : net.states(1)) each += state.type.bytes();
+  if (memory < each)
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("serve: a cache of {} bytes is too small: expected at least {}", memory, each));
+  sizes.sequences =
+      std::clamp(static_cast<std::int64_t>(memory / each), std::int64_t{1}, sizes.sequences);
+}
+
 // A Predictor that is compiled at its first use.
 class LatePredictor {
  public:
@@ -248,12 +260,14 @@ std::shared_ptr<const LanguageService> Models::language_of(const Model& model) c
   nn::LanguageModel::Options sizes{
       .sequences = options_.max_texts, .chunk = kChunk, .pool = options_.pool};
   const std::optional<nn::Gpt> net = gpt_of(model);
+  const std::optional<nn::RecurrentLm> recurrent = recurrent_lm_of(model);
   if (net) fit_caches(*net, options_.cache_memory, sizes);
+  if (recurrent) fit_states(*recurrent, options_.cache_memory, sizes);
   std::optional<nn::LanguageModel> language;
   try {
     language.emplace(language_model_of(model, sizes));
   } catch (const Error& error) {
-    if (net || error.code() == ErrorCode::kNoMemory) throw;
+    if (net || recurrent || error.code() == ErrorCode::kNoMemory) throw;
     return nullptr;
   }
   if (tokenizer->size() > language->vocabulary()) return nullptr;

@@ -222,6 +222,11 @@ void add_blocks(Session& session, const Computed& computed, const LanguageReques
 }
 
 Cache cache_of(const Model& model, std::int64_t length) {
+  if (const auto net = recurrent_lm_of(model)) {
+    std::size_t bytes = 0;
+    for (const Input& state : net->states(1)) bytes += state.type.bytes();
+    return {.length = length, .bytes = static_cast<std::int64_t>(bytes)};
+  }
   const auto net = gpt_of(model);
   if (!net) return {.length = length};
   const std::int64_t each = 2 * net->layers * net->key_heads() * net->head() * 4;

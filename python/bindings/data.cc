@@ -438,6 +438,13 @@ void add_language(py::module_& m) {
       return nn::LanguageModel(nn::Gpt::from_config(config), p, sizes(sequences, capacity));
     }));
   });
+  m.def("recurrent_lm_writer", [sizes](const std::string& config, const py::object& params,
+                                       std::int64_t sequences, std::int64_t capacity) {
+    const Params p = params_from(params, "params");
+    return std::make_unique<Writer>(unlocked([&] {
+      return nn::LanguageModel(nn::RecurrentLm::from_config(config), p, sizes(sequences, capacity));
+    }));
+  });
   m.def("char_lm_writer", [sizes](const std::string& config, const py::object& params,
                                   std::int64_t sequences, std::int64_t capacity) {
     const Params p = params_from(params, "params");

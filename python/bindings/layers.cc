@@ -22,6 +22,7 @@
 #include "limpid/nn/picture.h"
 #include "limpid/nn/pool.h"
 #include "limpid/nn/recurrent.h"
+#include "limpid/nn/recurrent_net.h"
 #include "limpid/nn/rotary.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
@@ -643,6 +644,13 @@ void add_layers(py::module_& m) {
         [](const std::string& config) { return network_with_state(nn::Mlp::from_config(config)); });
   m.def("cnn_layer",
         [](const std::string& config) { return network_with_state(nn::Cnn::from_config(config)); });
+  m.def("recurrent_net_layer",
+        [](const std::string& config) { return model(nn::RecurrentNet::from_config(config)); });
+  m.def("recurrent_lm_layer",
+        [](const std::string& config) { return model(nn::RecurrentLm::from_config(config)); });
+  m.def("recurrent_lm_function", [](const std::string& config, std::int64_t length) {
+    return to_python(nn::RecurrentLm::from_config(config).function(length));
+  });
   m.def("char_lm_layer",
         [](const std::string& config) { return model(nn::CharLm::from_config(config)); });
   m.def("gpt_layer", [](const std::string& config) { return model(nn::Gpt::from_config(config)); });

@@ -7,25 +7,25 @@ from typing import Any, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _core
 from ._core import Array, Key, Model
-from .nn import CharLm, Gpt
+from .nn import CharLm, Gpt, RecurrentLm
 
 __all__ = ["LanguageModel", "TextEmbedder", "generate"]
 
 
 class LanguageModel:
-    """A model that continues sequences of tokens, with a cache of keys and values where it is a transformer.
+    """A model that continues sequences of tokens, with a cache of keys and values, or a recurrent network's state.
 
     What one sequence gives does not depend on the others. Used by one thread at a time.
 
     Parameters
     ----------
-    net : Gpt, CharLm or Model
+    net : Gpt, RecurrentLm, CharLm or Model
     params : mapping, optional
         Of a net.
     sequences : int
         At a time, at most.
     capacity : int
-        Tokens of a sequence, at most; 0: the context length.
+        Tokens of a sequence, at most; 0: the context length of a Gpt, any number for the others.
 
     Examples
     --------
@@ -43,11 +43,13 @@ class LanguageModel:
         if isinstance(net, Model):
             self._writer = net._language_model(sequences, capacity)
             return
-        if not isinstance(net, (Gpt, CharLm)):
-            raise TypeError(f"LanguageModel: expected a Gpt, a CharLm or a Model, not {type(net).__name__}")
+        makers = {Gpt: _core.gpt_writer, RecurrentLm: _core.recurrent_lm_writer, CharLm: _core.char_lm_writer}
+        make = next((makers[kind] for kind in makers if isinstance(net, kind)), None)
+        if make is None:
+            names = "a Gpt, a RecurrentLm, a CharLm or a Model"
+            raise TypeError(f"LanguageModel: expected {names}, not {type(net).__name__}")
         if params is None:
             raise TypeError("LanguageModel: the parameters are missing")
-        make = _core.gpt_writer if isinstance(net, Gpt) else _core.char_lm_writer
         self._writer = make(net.config(), params, sequences, capacity)
 
     @property

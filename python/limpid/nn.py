@@ -32,6 +32,8 @@ __all__ = [
     "PerceptronRun",
     "PostNorm",
     "PreNorm",
+    "RecurrentLm",
+    "RecurrentNet",
     "Residual",
     "RotaryAngles",
     "Sequential",
@@ -1018,6 +1020,97 @@ class CharLm(_Network):
         net = Mlp(sizes, self.activation, self.dropout, self.norm, self.init_name)
         own = {name: getattr(self, name) for name in ("vocabulary", "context", "embedding")}
         return {"model": "charlm", **own, "mlp": net._numbers()}
+
+
+@dataclass(frozen=True)
+class RecurrentLm(_Network):
+    """A language model of LSTM or GRU layers, as `limpid train --model lstm` trains it.
+
+    ids i32 or i64 (..., length), of any length, to logits (..., length, vocabulary). `LanguageModel` reads each token
+    once: the state of the layers is its cache.
+
+    Parameters
+    ----------
+    vocabulary : int
+        Vocabulary size.
+    kind : {'lstm', 'gru'}
+    context : int
+        Tokens of an example in training.
+    layers, width : int
+        Layers; hidden units of each, and size of a token's vector.
+    tied : bool
+        Whether the weight of the head is the embedding table.
+    dropout : float
+        Dropout rate of the embeddings and of each layer's result; active with a key.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> net = lp.nn.RecurrentLm(50, layers=1, width=8)
+    >>> net(net.init(seed=0), lp.zeros((2, 5), dtype="i32")).shape
+    (2, 5, 50)
+    """
+
+    _ids = "vocabulary"
+
+    vocabulary: int
+    kind: str = "lstm"
+    context: int = 64
+    layers: int = 2
+    width: int = 128
+    tied: bool = False
+    dropout: float = 0.0
+
+    def _make(self) -> _core.Layer:
+        return _core.recurrent_lm_layer(self._text())
+
+    def _numbers(self) -> Dict[str, Any]:
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kind"}
+        return {"model": self.kind, **own}
+
+    def function(self, length: int = 0) -> Function:
+        """The model of one example: the parameters, then "tokens" i32[length] (0: the context), to "logits"."""
+        return _core.recurrent_lm_function(self._text(), length)
+
+
+@dataclass(frozen=True)
+class RecurrentNet(_Network):
+    """LSTM or GRU layers and a linear layer on the last step, for sequences of numbers.
+
+    x f32 (N, steps, features) to logits (N, outputs).
+
+    Parameters
+    ----------
+    steps, features, outputs : int
+        Steps of an example; numbers of a step; classes, or numbers to predict.
+    kind : {'lstm', 'gru'}
+    layers, width : int
+        Layers; hidden units of each.
+    dropout : float
+        Dropout rate of each layer's result; active with a key.
+
+    Examples
+    --------
+    >>> import limpid as lp
+    >>> net = lp.nn.RecurrentNet(20, 3, 2, kind="gru", width=8)
+    >>> net(net.init(seed=0), lp.ones((5, 20, 3))).shape
+    (5, 2)
+    """
+
+    steps: int
+    features: int
+    outputs: int
+    kind: str = "lstm"
+    layers: int = 1
+    width: int = 64
+    dropout: float = 0.0
+
+    def _make(self) -> _core.Layer:
+        return _core.recurrent_net_layer(self._text())
+
+    def _numbers(self) -> Dict[str, Any]:
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "kind"}
+        return {"model": self.kind, **own}
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,66 @@ class LanguageTest(tool.ToolTest):
             self.assertAlmostEqual(again["perplexity"], after["perplexity"], places=6)
             self.assertEqual(generate("--seed", "4", model=narrow), generate("--seed", "4", "--threads", "2", model=narrow))
 
+    def recurrent_arguments(self, *more):
+        return ("train", "--data", f"text:{self.text}", "--layers", "2", "--width", "24", "--context", "12", "--batch", "8",
+                "--threads", "1", "--out", self.run_folder, "--overwrite", *more)
+
+    def test_recurrent_networks_learn_and_go_on(self):
+        self.text.write_text(MIXED)
+        for kind in ("lstm", "gru"):
+            text = self.output(*self.recurrent_arguments("--model", kind, "--steps", "200", "--lr", "0.01"))
+            self.assertIn(f"2 {kind} layers of width 24", text)
+            metrics = dict(re.findall(r"^(\w+) +([\d.]+)(?: %)?$", text, re.M))
+            self.assertLess(float(metrics["bits_per_token"]), 0.5)
+            document = self.document("eval", self.model, "--data", f"text:{self.text}")
+            self.assertAlmostEqual(document["perplexity"], float(metrics["perplexity"]), places=4)
+            samples = self.events("sample")
+            self.assertEqual([s["step"] for s in samples], [*range(20, 201, 20)])
+
+            def generate(*more, model=self.model):
+                return self.output("generate", model, "--tokens", "60", *more)  # five times its context
+            one = generate("--seed", "4")
+            self.assertEqual(generate("--seed", "4", "--threads", "2"), one)
+            self.assertEqual(generate("--seed", "4", "--sequences", "3").split("\n---\n"),
+                             [one, generate("--seed", "5"), generate("--seed", "6")])
+            # The state after a prompt of any length: the likeliest token is that of a pass over the whole of it.
+            for length in (1, 5, 12, 40):
+                prompt = MIXED[:length]
+                likeliest = self.document("run", self.model, "--prompt", prompt)["next"][0]["token"]
+                following = self.output("generate", self.model, "--prompt", prompt, "--tokens", "1", "--temperature", "0")
+                self.assertEqual(following, prompt + sorted(set(MIXED))[likeliest] + "\n")
+            words = set(MIXED.split())
+            drawn = generate("--temperature", "0.5").split()[1:-1]
+            self.assertGreater(sum(word in words for word in drawn) / len(drawn), 0.6)
+            narrow = self.folder / f"{kind}.safetensors"
+            figures = self.document("quantize", self.model, "--to", "bf16", "--data", f"text:{self.text}", "--out", narrow)
+            self.assertGreater(figures["after"]["tokens_a_second"], 0)
+            self.assertEqual(generate("--seed", "4", model=narrow), generate("--seed", "4", "--threads", "2", model=narrow))
+            for command in ("summary", "doctor"):
+                self.output(command, self.run_folder)
+            self.output("trace", self.model, "--data", f"text:{self.text}")
+            self.assertIn(f"2 {kind} layers", self.output("runs", self.folder))
+            more = self.folder / "more"
+            self.output("train", "--from", self.run_folder, "--data", f"text:{self.text}", "--steps", "3", "--threads", "1",
+                        "--out", more, "--overwrite")
+            self.output("generate", more)
+
+    def test_a_killed_recurrent_network_goes_on_as_if_nothing_had_been(self):
+        arguments = ("--model", "lstm", "--steps", "40", "--checkpoint-every", "7", "--dropout", "0.1")
+        self.output(*self.recurrent_arguments(*arguments))
+        whole, steps, samples = self.model.read_bytes(), self.events("step"), self.events("sample")
+        self.run_folder = self.folder / "killed"
+        checkpoint = self.run_folder / "checkpoint.safetensors"
+        command = [tool.TOOL, *map(str, self.recurrent_arguments(*arguments))]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while process.poll() is None and not (checkpoint.exists() and len(self.events("step")) > 10):
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.output("train", "--resume", self.run_folder, "--threads", "1")
+        self.assertEqual((self.run_folder / "model.safetensors").read_bytes(), whole)
+        self.assertEqual((self.events("step"), self.events("sample")), (steps, samples))
+
     def test_a_configuration_that_lies(self):
         self.train_gpt("--positions", "rotary", "--steps", "1", "--sample-every", "0")
         header, data = tool.parts_of(self.model.read_bytes())

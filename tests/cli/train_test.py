@@ -551,5 +551,34 @@ class Told(TrainTest):
         self.assertEqual((again.returncode, again.stderr.decode()), (1, message))
 
 
+class Sequences(tool.ToolTest):
+    def test_are_learnt_exchanged_and_emitted(self):
+        """Whether the first feature's sum of six steps is above 3."""
+        draw = random.Random(1)
+        x = [draw.random() for _ in range(240 * 6 * 2)]
+        labels = [int(sum(x[12 * i:12 * i + 12:2]) > 3) for i in range(240)]
+        arrays = tool.npy(self.folder / "x.npy", [240, 6, 2], x)
+        targets = tool.npy(self.folder / "y.npy", [240], labels, "q")
+        data, run = f"npy:{arrays},targets={targets}", self.folder / "run"
+        for kind in ("lstm", "gru"):
+            text = self.output("train", "--data", data, "--model", kind, "--width", "8", "--threads", "1", "--out", run, "--overwrite")
+            self.assertIn(f"1 {kind} layer of width 8", text)
+            accuracy = float(re.search(r"^accuracy +([\d.]+) %$", text, re.M)[1])
+            self.assertGreater(accuracy, 80)
+            self.assertAlmostEqual(100 * self.document("eval", run, "--data", data)["accuracy"], accuracy, places=1)
+            model, other = run / "model.safetensors", self.folder / "model.onnx"
+            self.output("convert", model, other)
+            answers = [self.document("run", m, "--data", data, "--count", "5")["answers"] for m in (model, other)]
+            self.assertEqual([a["logits"] for a in answers[0]], [a["logits"] for a in answers[1]])
+            header = self.folder / f"{kind}.h"
+            self.output("emit", model, "--cpp", header)
+            self.assertIn("for (std::size_t s", header.read_text())
+            again = self.folder / "again"
+            self.output("train", "--from", run, "--data", data, "--steps", "2", "--threads", "1", "--out", again, "--overwrite")
+        self.output("train", "--data", f"npy:{arrays},targets={targets},task=regression", "--model", "gru", "--width", "4", "--steps", "5",
+                    "--threads", "1")
+        self.refuses(2, ("train", "--data", "moons", "--model", "lstm"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -118,6 +118,20 @@ TEST(Arrays, ChannelsThatAreLastBecomeTheFirst) {
     }
 }
 
+TEST(Arrays, OfThreeAxesAreSequences) {
+  const Dataset steps = pictures(places<double>({2, 5, 3}));
+  EXPECT_EQ(steps.as_sequence(), (SequenceShape{5, 3}));
+  EXPECT_TRUE(steps.fits({Dtype::kF32, {5, 3}}));
+  EXPECT_TRUE(steps.fits({Dtype::kF32, {15}}));
+  EXPECT_FALSE(steps.fits({Dtype::kF32, {3, 5}}));
+  EXPECT_FALSE(steps.fits({Dtype::kI32, {5, 3}}));
+  EXPECT_EQ(steps.rows(1, 1).as_sequence(), (SequenceShape{5, 3}));
+  EXPECT_FALSE(pictures(places<double>({2, 15})).as_sequence());
+  // The rows of a picture of one channel are steps, too.
+  EXPECT_EQ(pictures(places<double>({2, 1, 9, 8})).as_sequence(), (SequenceShape{9, 8}));
+  EXPECT_FALSE(pictures(places<double>({2, 3, 9, 8})).as_sequence());
+}
+
 TEST(Arrays, OfPicturesKnowTheNumberOfWhiteIfItIsPlain) {
   const auto white = [](const Tensor& x) { return pictures(x).picture->white; };
   const Shape shape{2, 8, 8};

@@ -70,6 +70,23 @@ TEST(Standardization, OfPicturesIsByChannel) {
   expect_refused(ErrorCode::kInvalidArgument, [&] { fit_channels(data.rows(0, 0)); });
 }
 
+// Two steps of two features: all numbers of a feature have one mean and one deviation.
+TEST(Standardization, OfSequencesIsByFeature) {
+  Dataset data = table({2, 4}, {1, 0, 2, 0, 3, 0, 4, 0}, Task::kRegression, {10, 30});
+  expect_refused(ErrorCode::kInvalidArgument, [&] { fit_features(data, Scaling::kZScore); });
+  data.sequence = SequenceShape{2, 2};
+  const Standardization fit = fit_features(data, Scaling::kZScore);
+  EXPECT_TRUE(fit.inputs->center.same_bits(Tensor::from<float>(Shape{4}, {2.5f, 0, 2.5f, 0})));
+  const float deviation = std::sqrt(1.25f);
+  EXPECT_TRUE(
+      fit.inputs->scale.same_bits(Tensor::from<float>(Shape{4}, {deviation, 1, deviation, 1})));
+  EXPECT_TRUE(fit.targets->center.same_bits(Tensor::from<float>(Shape{1}, {20})));
+  const Standardization range = fit_features(data, Scaling::kMinMax);
+  EXPECT_TRUE(range.inputs->scale.same_bits(Tensor::from<float>(Shape{4}, {3, 1, 3, 1})));
+  EXPECT_FALSE(fit_features(data, Scaling::kNone).inputs);
+  EXPECT_FALSE(fit_features(data, Scaling::kNone).targets);
+}
+
 // Of a large set every second picture is read, here those of 0.
 TEST(Standardization, OfManyPicturesIsOfSomeSpreadEvenly) {
   constexpr std::int64_t kRows = 2 * 16384;

@@ -11,10 +11,12 @@
 #include "limpid/nn/attention.h"
 #include "limpid/nn/mlp.h"
 #include "limpid/nn/norm.h"
+#include "limpid/nn/recurrent_net.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
 #include "limpid/transforms/quantize.h"
+#include "limpid/transforms/scan.h"
 #include "tests/laws/random_function.h"
 #include "tests/laws/random_values.h"
 
@@ -199,6 +201,67 @@ Case wide_case() {
   return model_case("wide", f, {{"w", random_tensor({Dtype::kF64, {9, 300}}, Key(8))}});
 }
 
+// Recurrent networks: of tokens, of tokens and a state, and in both directions.
+std::vector<Case> recurrent_cases() {
+  const auto with_params = [](std::string name, const Function& f, const Params& params) {
+    return model_case(std::move(name), f, with_noise(params));
+  };
+  const nn::RecurrentLm lstm{.vocabulary = 9, .context = 7, .layers = 2, .width = 6};
+  nn::RecurrentLm gru = lstm;
+  gru.kind = nn::RecurrentKind::kGru;
+  const nn::LSTM both{.input = 3, .hidden = 5, .layers = 2, .bidirectional = true};
+  return {with_params("lstm", lstm.function(), lstm.init(Key(11))),
+          with_params("gru_state", gru.stateful_function(2, 3), gru.init(Key(12))),
+          with_params("both_directions", nn::function_of(both, {Dtype::kF32, {4, 3}}),
+                      both.init(Key(13)))};
+}
+
+// Loops in a loop; a carry whose parts change places, or are turned around; parts of what is
+// repeated or transposed; results that are the carry, or shared by all steps; a result that nothing
+// reads; and the gradient of all that.
+Case loops_case() {
+  const Type square{Dtype::kF32, {3, 3}};
+  const std::vector<Input> inputs{{"a", square}, {"b", square}, {"xs", {Dtype::kF32, {3, 4, 3}}}};
+  const Function loops = trace("loops", inputs, [](std::span<const Value> in) {
+    const Value xs = transpose(in[2], {1, 0, 2});
+    const auto inner = [&](Value c, Value x) {
+      const Value next = c * 0.5 + broadcast(x, c.shape()) * in[1];
+      return std::tuple{transpose(next, {1, 0}), sum(next)};
+    };
+    const auto outer = [&](std::tuple<Value, Value> c, Value x) {
+      const auto [left, right] = c;
+      const auto [turned, sums] = scan(inner, left, x, {.reverse = true});
+      return std::tuple{std::tuple{right, transpose(turned, {1, 0})},
+                        std::tuple{left, sums, in[1], x * 2.0}};
+    };
+    const auto [last, ys] = scan(outer, std::tuple{in[0], in[1]}, xs);
+    const auto turn = [](Value c, Value x) {
+      return std::tuple{transpose(c, {1, 0}), slice(x, 0, 0, 2)};
+    };
+    const Value repeated = broadcast(slice(in[0], 0, 1, 2), {5, 1, 3});
+    const auto [turned, parts] = scan(turn, in[0], reshape(repeated, {5, 3}));
+    return std::vector<Value>{std::get<0>(last),
+                              std::get<1>(last),
+                              std::get<0>(ys),
+                              std::get<1>(ys),
+                              std::get<2>(ys),
+                              turned,
+                              parts};
+  });
+  const Function loss = trace("loss", inputs, [&](std::span<const Value> in) {
+    Value total = constant(in[0].builder(), 0, Dtype::kF32);
+    for (const Value& v : in[0].builder().inline_function(loops, in)) total = total + sum(v * v);
+    return std::vector<Value>{total};
+  });
+  const Function gradient = value_and_grad(loss, {0, 1, 2});
+  const Function all = trace("loops", inputs, [&](std::span<const Value> in) {
+    std::vector<Value> values = in[0].builder().inline_function(loops, in);
+    for (const Value& v : in[0].builder().inline_function(gradient, in)) values.push_back(v);
+    return values;
+  });
+  return model_case("loops", all, {});
+}
+
 // One number: a compiler may keep all of it in registers where main.cc calls it.
 Case scalar_case() {
   const Function f = trace(
@@ -294,6 +357,8 @@ std::vector<Case> network_cases() {
   cases.push_back(quantized_case("int8", Dtype::kI8));
   cases.push_back(training_case());
   cases.push_back(wide_case());
+  for (Case& c : recurrent_cases()) cases.push_back(std::move(c));
+  cases.push_back(loops_case());
   cases.push_back(scalar_case());
   cases.push_back(names_case());
   for (std::uint64_t i = 0; i < 4; ++i)

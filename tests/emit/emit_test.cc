@@ -13,6 +13,8 @@
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/nn/recurrent.h"
+#include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "tests/refusals.h"
 
@@ -308,6 +310,19 @@ TEST(Emit, JoinsWhatIsDoneToEachElementIntoOneLoop) {
   const std::string text = emit_cpp(f);
   const std::string run = text.substr(text.find("inline void compute("));
   EXPECT_EQ(count_of(run, "for (std::size_t"), 1u) << run;
+}
+
+// The code of a loop has the length of one step, and its weights once.
+TEST(Emit, WritesALoopOverTimeAsALoop) {
+  const auto text_of = [](std::int64_t steps) {
+    const nn::GRU layer{.input = 3, .hidden = 4};
+    return emit_cpp(nn::function_of(layer, {Dtype::kF32, {steps, 3}}), layer.init(Key(1)));
+  };
+  const std::string text = text_of(1000);
+  EXPECT_EQ(count_of(text, "0; s"), 1u) << text;
+  EXPECT_EQ(count_of(text, "// weight_hh_l0: "), 1u);
+  const auto lines = [](const std::string& t) { return std::count(t.begin(), t.end(), '\n'); };
+  EXPECT_EQ(lines(text), lines(text_of(500)));
 }
 
 // By name, and once, though two products read it.

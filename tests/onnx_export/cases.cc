@@ -16,6 +16,8 @@
 #include "limpid/nn/norm.h"
 #include "limpid/nn/picture.h"
 #include "limpid/nn/pool.h"
+#include "limpid/nn/recurrent.h"
+#include "limpid/nn/recurrent_net.h"
 #include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "limpid/transforms/grad.h"
@@ -222,6 +224,22 @@ std::vector<Case> model_cases() {
   add("causal attention of grouped queries",
       nn::MultiHeadAttention{.features = 16, .heads = 4, .kv_heads = 2, .causal = true}, {6, 16});
   cases.push_back(make_model("gpt", gpt(), true, {"ids"}, {-2, 2, 11}));
+  add("rnn", nn::RNN{.input = 3, .hidden = 4}, {5, 3});
+  add("lstm of two layers and directions",
+      nn::LSTM{.input = 3, .hidden = 4, .layers = 2, .bidirectional = true}, {5, 3});
+  add("gru without bias", nn::GRU{.input = 3, .hidden = 4, .bias = false}, {5, 3});
+  add("lstm of a batch", nn::LSTM{.input = 3, .hidden = 4}, {2, 5, 3}, false);
+  const nn::RecurrentLm texts{.vocabulary = 11, .context = 6, .layers = 2, .width = 8};
+  cases.push_back(
+      make_model("recurrent language model", texts.function(), true, {"tokens"}, {-2, 2, 11}));
+  cases.push_back(make_model("recurrent language model with its state",
+                             texts.stateful_function(2, 3), false, {"tokens", "h", "c"},
+                             {-2, 2, 11}));
+  cases.push_back(make_model(
+      "recurrent network of numbers",
+      nn::RecurrentNet{
+          .kind = nn::RecurrentKind::kGru, .steps = 5, .features = 3, .outputs = 2, .width = 4}
+          .function()));
 
   const Function net = function_of_mlp(nn::activation_from_name("relu"), nn::MlpNorm::kNone);
   for (const Dtype to : {Dtype::kBf16, Dtype::kI8}) {

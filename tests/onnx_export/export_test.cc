@@ -10,6 +10,8 @@
 #include "limpid/function/builder.h"
 #include "limpid/inspect/op_example.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/nn/recurrent.h"
+#include "limpid/nn/sequential.h"
 #include "limpid/ops/ops.h"
 #include "tests/formats/helpers.h"
 #include "tests/onnx_export/cases.h"
@@ -221,6 +223,31 @@ TEST(OnnxExport, WritesCompositionsAsTheirOperators) {
   EXPECT_EQ(of([](Value x) { return hard_sigmoid(x); }), one("HardSigmoid"));
   EXPECT_EQ(of([](Value x) { return hard_swish(x); }), one("HardSwish"));
   EXPECT_EQ(of([](Value x) { return clamp(x, -1, 1); }), one("Clip"));
+}
+
+// A layer is its operator, in a batch of any size, too; a scan that only looks like one is not.
+TEST(OnnxExport, WritesRecurrentLayersAsTheirOperators) {
+  const auto count = [](const Function& f, const Params& params, const std::string& name,
+                        const onnx::ExportOptions& options = {}) {
+    ::onnx::ModelProto model = proto_of(onnx::serialize_onnx(f, params, options));
+    check(model);
+    const auto& nodes = model.graph().node();
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [&](const auto& node) { return node.op_type() == name; });
+  };
+  const Type x{Dtype::kF32, {5, 3}};
+  const nn::LSTM lstm{.input = 3, .hidden = 4, .layers = 2, .bidirectional = true};
+  const Function f = nn::function_of(lstm, x);
+  for (const char* batch : {"", "N"})
+    EXPECT_EQ(count(f, lstm.init(Key(0)), "LSTM", {.batch = batch}), 4) << batch;
+  const nn::GRU gru{.input = 3, .hidden = 4};
+  EXPECT_EQ(count(nn::function_of(gru, x), gru.init(Key(0)), "GRU", {.batch = "N"}), 1);
+  const nn::RNN rnn{.input = 3, .hidden = 4};
+  EXPECT_EQ(count(nn::function_of(rnn, x), rnn.init(Key(0)), "RNN", {.batch = "N"}), 1);
+  // Weights that are data would be those of each example.
+  EXPECT_EQ(count(nn::function_of(gru, x), {}, "GRU", {.batch = "N"}), 0);
+  const nn::RNN other{.input = 3, .hidden = 4, .nonlinearity = "relu"};
+  EXPECT_EQ(count(nn::function_of(other, x), other.init(Key(0)), "RNN"), 0);
 }
 
 TEST(OnnxExport, NumbersTheNamesThatAreTaken) {

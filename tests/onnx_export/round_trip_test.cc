@@ -251,6 +251,20 @@ TEST(OnnxRoundTrip, OfAttentionToValuesOfAnotherSizeThanItsKeys) {
 }
 
 TEST(OnnxRoundTrip, EveryExampleOfEveryOp) { try_cases(op_cases()); }
+// Their gates come back in PyTorch's order, and their steps as the same scan.
+TEST(OnnxRoundTrip, OfRecurrentLayersKeepsTheBits) {
+  int tried = 0;
+  for (const Case& c : model_cases())
+    for (const char* kind : {"rnn", "lstm", "gru ", "recurrent"})
+      if (c.name.find(kind) == 0) {
+        const std::vector<Tensor> got = read_and_run(c), expected = c.expected();
+        for (std::size_t i = 0; i < got.size(); ++i)
+          EXPECT_TRUE(got[i].same_bits(expected[i])) << c.name;
+        ++tried;
+      }
+  EXPECT_EQ(tried, 7);
+}
+
 TEST(OnnxRoundTrip, Models) { try_cases(model_cases()); }
 
 // Attributes are f32 in the file: what rounds them to it is not the program around.

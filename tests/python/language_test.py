@@ -60,6 +60,21 @@ class Language(Refusals):
         rows = classes([np.asarray(expected[f"tokens.{i}"]).tolist() for i in range(4)])
         np.testing.assert_allclose(np.asarray(rows), np.asarray(expected["rows"]), rtol=1e-4, atol=1e-5)
 
+    def test_a_recurrent_network(self):
+        for kind in ("lstm", "gru"):
+            net = lp.nn.RecurrentLm(7, kind, layers=2, width=8)
+            params = net.init(seed=3)
+            lm = lp.LanguageModel(net, params, sequences=2)
+            first, second = lm.join([1, 2, 3, 4, 5]), lm.join([6])
+            for tokens in ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 0]):
+                first.append(tokens[-1])
+                lm.step()
+                self.assertTrue(first.logits.same_bits(net(params, np.int32(tokens))[-1]))
+            self.assertTrue(second.logits.same_bits(net(params, np.int32([6]))[0]))
+            self.assertEqual(net.function(3).outputs, [("logits", "f32[3, 7]")])
+            of_model = lp.LanguageModel(lp.Model(net.function(), params, net.config()))
+            self.assertEqual(list(of_model.generate([1, 2], 99)), list(lp.LanguageModel(net, params).generate([1, 2], 99)))
+
     def test_a_network_of_characters(self):
         net = lp.nn.CharLm(7, 4, 8, [16])
         params = net.init(seed=3)

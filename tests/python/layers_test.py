@@ -185,7 +185,10 @@ class Dropout(Refusals):
             self.assertFalse(by(lp.Key(1)).same_bits(by()), layer)
             self.assertTrue(by().same_bits(by(None)), layer)
         ids = np.int32([1, 2, 3, 4])
-        for net in (N.CharLm(7, 4, 16, [64], dropout=0.5), N.Gpt(7, context=4, layers=1, width=16, heads=2, dropout=0.5)):
+        for net in (
+            N.CharLm(7, 4, 16, [64], dropout=0.5), N.Gpt(7, context=4, layers=1, width=16, heads=2, dropout=0.5),
+            N.RecurrentLm(7, "gru", layers=1, width=16, dropout=0.5),
+        ):
             params = net.init()
             self.assertFalse(net(params, ids, lp.Key(1)).same_bits(net(params, ids)), net)
 
@@ -287,7 +290,7 @@ class Others(Refusals):
             (N.Linear(2, 3), "bias"), (N.Embedding(2, 3), "count"), (N.Dropout(0.5), "rate"), (N.LayerNorm(2), "eps"), (N.RmsNorm(2), "eps"), (N.GroupNorm(1, 2), "groups"),
             (N.Conv2d(2, 3, (1, 2)), "stride"), (N.ConvTranspose1d(2, 3, 4), "dilation"),
             (N.BatchNorm(2), "momentum"), (N.MultiHeadAttention(2), "causal"), (N.FeedForward(2, 3), "dropout"), (N.GatedFeedForward(2, 3), "gate"), (N.Mlp([2, 3]), "norm"),
-            (N.CharLm(5), "context"), (N.Gpt(5), "width"), (N.Perceptron(2), "inputs"), (N.named("a", lp.relu), "name"), (N.sequential(lp.relu), "layers"),
+            (N.CharLm(5), "context"), (N.Gpt(5), "width"), (N.RecurrentLm(5), "kind"), (N.RecurrentNet(5, 3, 2), "steps"), (N.Perceptron(2), "inputs"), (N.named("a", lp.relu), "name"), (N.sequential(lp.relu), "layers"),
             (N.Residual(lp.relu), "layer"), (N.PreNorm(N.RmsNorm(2), lp.relu), "norm"), (N.PostNorm(N.RmsNorm(2), lp.relu), "norm"), (lp.optim.Schedule(), "kind"),
             (lp.optim.Clip(), "norm"), (lp.optim.Sgd(), "momentum"), (lp.optim.RmsProp(), "alpha"), (lp.optim.Adam(), "beta1"),
             (lp.optim.AdamW(), "eps"), (lp.optim.Adagrad(), "eps"),
@@ -314,6 +317,11 @@ class Others(Refusals):
         self.assertEqual(shown(N.Gpt(**given)), {"model": "gpt", **given})
         self.assertEqual(shown(N.Gpt(np.int32(5), layers=np.int64(1)))["vocabulary"], 5)
         self.refused(lambda: N.Gpt(object()).config(), TypeError)
+        given = {"vocabulary": 5, "context": 6, "layers": 1, "width": 8, "tied": True, "dropout": 0.25}
+        self.assertEqual(shown(N.RecurrentLm(kind="gru", **given)), {"model": "gru", **given})
+        given = {"steps": 5, "features": 6, "outputs": 2, "layers": 1, "width": 8, "dropout": 0.25}
+        self.assertEqual(shown(N.RecurrentNet(**given)), {"model": "lstm", **given})
+        self.refused(lambda: N.RecurrentLm(5, kind="rnn").config(), ValueError)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,8 @@ LAYERS = {
 MODELS = {
     **{f"mlp_{norm}": N.Mlp([8, 6, 3], lp.gelu, 0.1, norm) for norm in ("none", "layer", "rms", "batch")},
     "char_lm": N.CharLm(11, 4, 6, [16], lp.tanh),
+    "recurrent_lm": N.RecurrentLm(11, "gru", 4, 2, 6, True),
+    "recurrent_net": N.RecurrentNet(5, 3, 2, "lstm", 2, 4),
     "gpt": N.Gpt(13, 6, 2, 8, 2),
     "gpt2": N.gpt2_shaped(13, context=6, layers=2, width=8, heads=2),
     "llama": N.llama_shaped(13, context=6, layers=2, width=8, heads=2),

@@ -92,10 +92,11 @@ def trained_models():
     text = shared / "text.txt"
     text.write_text(TEXT)
     common = ["--data", f"text:{text}", "--threads", "1", "--steps", "30", "--batch", "8"]
-    for name, more in (("gpt", ["--model", "gpt", "--layers", "1", "--width", "16", "--heads", "2", "--context", "64"]),
+    recurrent = ["--model", "lstm", "--layers", "1", "--width", "16", "--context", "12"]
+    for name, more in (("lstm", recurrent), ("gpt", ["--model", "gpt", "--layers", "1", "--width", "16", "--heads", "2", "--context", "64"]),
                        ("charlm", ["--context", "6", "--embedding", "4", "--hidden", "16"])):
         subprocess.run([tool.TOOL, "train", *common, *more, "--out", shared / name], check=True, stdout=subprocess.DEVNULL)
-    return {"gpt": shared / "gpt", "charlm": shared / "charlm", "llama": llama_folder(shared / "llama")}, folder
+    return {"gpt": shared / "gpt", "charlm": shared / "charlm", "lstm": shared / "lstm", "llama": llama_folder(shared / "llama")}, folder
 
 
 class CompletionsTest(served.ServeTest):
@@ -165,7 +166,7 @@ class Answers(CompletionsTest):
         self.assertRegex(answer["id"], r"^cmpl-\w+$")
         self.assertEqual(answer["usage"], {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12})
         models = self.server.get("/v1/models").json()
-        self.assertEqual([model["id"] for model in models["data"]], ["charlm", "gpt", "llama"])
+        self.assertEqual([model["id"] for model in models["data"]], ["charlm", "gpt", "llama", "lstm"])
         self.assertEqual(self.server.get("/v1/models/gpt").json(),
                          {"id": "gpt", "object": "model", "created": 0, "owned_by": "limpid"})
         self.refused(self.server.get("/v1/models/net"), 404)

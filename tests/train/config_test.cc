@@ -39,6 +39,15 @@ Split pictures_of(std::int64_t rows) {
   return data;
 }
 
+Split sequences_of(std::int64_t rows) {
+  Split data = data_of(Task::kClassification, rows);
+  data.train.inputs = Tensor::generate<float>({rows, 12}, [](std::span<float> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i * i % 7);
+  });
+  data.train.sequence = SequenceShape{4, 3};
+  return data;
+}
+
 Split text_of(const TrainConfig& config, std::int64_t tokens = 400) {
   const WindowOptions options = window_options_of(config);
   Dataset train =
@@ -148,8 +157,11 @@ TEST(Config, RecipesAreThePublishedOnes) {
   for (const char* text : {R"({"model": {"name": "charlm"}})", R"({"model": {"name": "gpt"}})",
                            R"({"model": {"name": "gpt", "preset": "gpt2"}})",
                            R"({"model": {"name": "gpt", "preset": "llama"}})",
-                           R"({"model": {"name": "gpt"}, "optimizer": {"name": "adam"}})"})
+                           R"({"model": {"name": "gpt"}, "optimizer": {"name": "adam"}})",
+                           R"({"model": {"name": "lstm"}})", R"({"model": {"name": "gru"}})"})
     expect_recipe(text, [](const TrainConfig& c) { return text_of(c); });
+  for (const char* text : {R"({"model": {"name": "lstm"}})", R"({"model": {"name": "gru"}})"})
+    expect_recipe(text, [](const TrainConfig&) { return sequences_of(400); });
   for (const char* text :
        {R"({"model": {"name": "cnn"}})", R"({"model": {"name": "cnn", "preset": "lenet"}})",
         R"({"model": {"name": "cnn", "preset": "resnet18"}})",
@@ -181,6 +193,35 @@ TEST(Config, ACnnIsOneOfItsPresetsOnPictures) {
   EXPECT_EQ(complete_one.norm, "none");
   EXPECT_EQ(cnn_of(complete_one, pictures.train).function().inputs().back().type,
             (Type{Dtype::kF32, {3, 16, 20}}));
+}
+
+TEST(Config, RecurrentNetworksReadTextsAndSequences) {
+  const auto refused = [](const char* text, const Split& data) {
+    expect_refused(ErrorCode::kInvalidArgument,
+                   [&] { complete(parse_train_config(text, "test"), data); });
+  };
+  const Split sequences = sequences_of(40);
+  refused(R"({"model": {"name": "lstm"}})", data_of(Task::kClassification, 40));
+  refused(R"({"model": {"name": "lstm"}})", pictures_of(40));  // of three channels
+  refused(R"({"model": {"name": "gru", "context": 5}})", sequences);
+  refused(R"({"model": {"name": "gru", "tied": true}})", sequences);
+  refused(R"({"model": {"name": "gru", "layers": [2, 3]}})", sequences);
+  refused(R"({"model": {"name": "gru", "layers": 2000}})", sequences);
+  refused(R"({"model": {"name": "gru", "heads": 2}})", sequences);
+  TrainConfig config = parse_train_config(
+      R"({"model": {"name": "gru", "layers": 3, "width": 8, "context": 9, "tied": true}})", "test");
+  EXPECT_EQ(window_options_of(config).context, 9);
+  EXPECT_TRUE(window_options_of(config).every_token);
+  const Split text = text_of(config);
+  const TrainConfig of_text = complete(config, text);
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(of_text).dump(), "test"), text)),
+            to_json(of_text));
+  config = {};
+  config.model = "lstm";
+  const TrainConfig of_numbers = complete(config, sequences);
+  EXPECT_FALSE(of_numbers.context || of_numbers.tied);
+  EXPECT_EQ(to_json(complete(parse_train_config(to_json(of_numbers).dump(), "test"), sequences)),
+            to_json(of_numbers));
 }
 
 TEST(Config, TheLogHasAHundredStepsOfAnEpochOrOfAShorterRun) {

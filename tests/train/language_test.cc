@@ -55,6 +55,15 @@ nn::CharLm char_lm() {
   return {kVocabulary, kContext, 3, nn::mlp({kContext * 3, 8, kVocabulary}, relu)};
 }
 
+nn::RecurrentLm recurrent(nn::RecurrentKind kind, double dropout = 0.1) {
+  return {.kind = kind,
+          .vocabulary = kVocabulary,
+          .context = kContext,
+          .layers = 2,
+          .width = 12,
+          .dropout = dropout};
+}
+
 TrainOptions options() {
   return {.epochs = 3,
           .batch = 4,
@@ -98,11 +107,15 @@ TEST(Trainer, LearnsALanguage) {
   const Split data = text();
   TrainOptions longer = options();
   longer.epochs = 40;
-  Trainer trainer(gpt_problem(gpt(0)), data, longer);
-  const std::vector<EpochEvent> epochs = finish(trainer);
-  // Half of the tokens are random, with one bit of entropy.
-  EXPECT_GT(epochs.front().validation.at("bits_per_token"), 1.5);
-  EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.2);
+  for (const Problem& problem :
+       {gpt_problem(gpt(0)), recurrent_lm_problem(recurrent(nn::RecurrentKind::kLstm, 0)),
+        recurrent_lm_problem(recurrent(nn::RecurrentKind::kGru, 0))}) {
+    Trainer trainer(problem, data, longer);
+    const std::vector<EpochEvent> epochs = finish(trainer);
+    // Half of the tokens are random, with one bit of entropy.
+    EXPECT_GT(epochs.front().validation.at("bits_per_token"), 1.5);
+    EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.25) << problem.inference.name();
+  }
 }
 
 TEST(Trainer, FeedsWindowsAsArraysAreFed) {
@@ -149,10 +162,13 @@ TEST(Trainer, ShufflesTheWindowsOfEachEpochFromAnotherOffset) {
 
 TEST(Trainer, GoesOnWithATextFromAnyStep) {
   const Split data = text();
-  for (const bool ahead : {false, true}) {
+  for (const auto& [ahead, problem] :
+       {std::pair(false, gpt_problem(gpt())),
+        {true, gpt_problem(gpt())},
+        {true, recurrent_lm_problem(recurrent(nn::RecurrentKind::kLstm))}}) {
     TrainOptions with = options();
     with.gather_ahead = ahead;
-    Trainer whole(gpt_problem(gpt()), data, with);
+    Trainer whole(problem, data, with);
     std::vector<TrainState> states{whole.state()};
     while (whole.ending() == Ending::kNone) {
       whole.step();
@@ -160,7 +176,7 @@ TEST(Trainer, GoesOnWithATextFromAnyStep) {
     }
     ASSERT_EQ(whole.steps(), 15);  // 93 / 5 - 1 windows, 4 of them a step
     for (const TrainState& state : states) {
-      Trainer other(gpt_problem(gpt()), data, with);
+      Trainer other(problem, data, with);
       other.restore(state);
       finish(other);
       expect_same(other.model(), whole.model());

@@ -25,6 +25,7 @@
 #include "limpid/inspect/op_example.h"
 #include "limpid/inspect/summary.h"
 #include "limpid/inspect/table.h"
+#include "limpid/models/generate.h"
 #include "limpid/models/prompt.h"
 #include "limpid/nn/language_model.h"
 #include "limpid/transforms/vmap.h"
@@ -82,11 +83,11 @@ double median_microseconds(const Function& function, ThreadPool& pool) {
 }
 
 std::optional<double> tokens_a_second(const Model& model, ThreadPool& pool) {
-  const std::optional<nn::Gpt> net = gpt_of(model);
-  if (!net || net->context < 2) return std::nullopt;
   constexpr std::int64_t kMostTokens = 64;
-  const std::int64_t tokens = std::min(kMostTokens, net->context);
-  nn::LanguageModel language_model(*net, model.params, {.capacity = tokens, .pool = &pool});
+  const std::optional<nn::Gpt> net = gpt_of(model);
+  if (net ? net->context < 2 : !recurrent_lm_of(model)) return std::nullopt;
+  const std::int64_t tokens = net ? std::min(kMostTokens, net->context) : kMostTokens;
+  nn::LanguageModel language_model = language_model_of(model, {.capacity = tokens, .pool = &pool});
   nn::LanguageModel::Sequence sequence = language_model.join({});
   double most = 0;
   for (int attempt = 0; attempt < 3; ++attempt) {

@@ -82,8 +82,10 @@ RunFacts facts_of(const fs::path& run, const fs::path& below) {
   facts.name = run == below ? "." : run.lexically_relative(below).string();
   facts.data = config.data.value_or(log.run.data.name);
   const bool has_layers = config.layers && !config.layers->empty();
+  const bool recurrent = config.model == "lstm" || config.model == "gru";
   const bool complete = config.model == "cnn"   ? config.preset && config.width
                         : config.model == "gpt" ? has_layers && config.heads && config.width
+                        : recurrent             ? has_layers && config.width
                                                 : has_layers;
   facts.model = complete || (config.from && config.model) ? network_text(config) : "";
   facts.state = state_of(log);

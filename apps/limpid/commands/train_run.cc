@@ -255,6 +255,10 @@ std::string network_text(const train::TrainConfig& config) {
   if (config.from) return fmt::format("the {} of {}", *config.model, printable(*config.from));
   if (config.model == "cnn")
     return fmt::format("a {} cnn of width {}", *config.preset, *config.width);
+  if (config.model == "lstm" || config.model == "gru")
+    return fmt::format("{} of width {}",
+                       counted(config.layers->front(), fmt::format("{} layer", *config.model)),
+                       *config.width);
   if (config.model != "gpt") return fmt::format("{}", fmt::join(*config.layers, "-"));
   return fmt::format("a gpt of {}, {} and width {}", counted(config.layers->front(), "block"),
                      counted(*config.heads, "head"), *config.width);

@@ -1,5 +1,6 @@
 // Program: the intermediate form between a Function and C++: buffers and steps over them. Steps are
-// loops over elements, and calls of the functions in limpid/emit/parts.
+// loops over elements, calls of the functions in limpid/emit/parts, and the two ends of a
+// repetition of the steps between them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,10 @@
 
 namespace limpid::emit {
 
-enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace };
+// kPart: an element along the first dimension of another buffer, in a repetition.
+enum class Place : std::uint8_t { kInput, kOutput, kConstant, kWorkspace, kPart };
+
+using BufferId = std::int32_t;
 
 struct Buffer {
   Type type;
@@ -22,8 +26,10 @@ struct Buffer {
   std::string comment;     // of a constant: name of the parameter
   Tensor constant;         // of a constant
   std::size_t offset = 0;  // bytes into the workspace
+  // Of a part: the buffer, and the distance from one part to the next in elements.
+  BufferId whole = -1;
+  std::int64_t stride = 0;
 };
-using BufferId = std::int32_t;
 
 // A local variable; `expression` uses the earlier locals t0, t1, ...
 struct Statement {
@@ -63,7 +69,15 @@ struct CallStep {
   std::vector<Argument> arguments;
 };
 
-using Step = std::variant<Loop, CallStep>;
+// The steps up to the Until that belongs to it run `count` times; the parts are those of the time.
+struct Repeat {
+  std::int64_t count = 0;
+  bool reverse = false;  // from the last part to the first
+  std::vector<BufferId> parts;
+};
+struct Until {};
+
+using Step = std::variant<Loop, CallStep, Repeat, Until>;
 
 struct Program {
   std::vector<Buffer> buffers;
@@ -72,6 +86,19 @@ struct Program {
   std::vector<BufferId> outputs;
   std::size_t workspace_bytes = 0;
 };
+
+// Calls use(id) for each buffer that a step reads or writes.
+template <class Use>
+void for_each_buffer(const Step& step, const Use& use) {
+  if (const auto* loop = std::get_if<Loop>(&step)) {
+    for (const auto& local : loop->locals)
+      if (const auto* load = std::get_if<Load>(&local)) use(load->buffer);
+    for (const Store& store : loop->stores) use(store.buffer);
+  } else if (const auto* call = std::get_if<CallStep>(&step)) {
+    for (const Argument& a : call->arguments)
+      if (a.buffer >= 0) use(a.buffer);
+  }
+}
 
 // Lowers a Function. Throws kUnsupported for ops that cannot be emitted, naming all of them.
 Program lower(const Function& function, const Params& params);

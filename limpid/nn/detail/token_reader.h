@@ -1,4 +1,5 @@
-// TokenReader: reads the tokens of a LanguageModel's sequences, with KV caches or with a window.
+// TokenReader: reads the tokens of a LanguageModel's sequences, with KV caches, with the state of a
+// recurrent network, or with a window.
 // Depends on language_model.h.
 #pragma once
 
@@ -41,6 +42,8 @@ class TokenReader {
 // Require sizes of at least 1 and a capacity in the options.
 std::unique_ptr<TokenReader> cached_reader(const Gpt& net, const Params& params,
                                            const LanguageModel::Options& options);
+std::unique_ptr<TokenReader> recurrent_reader(const RecurrentLm& net, const Params& params,
+                                              const LanguageModel::Options& options);
 std::unique_ptr<TokenReader> window_reader(const Function& window, const Params& params,
                                            const LanguageModel::Options& options);
 

@@ -20,8 +20,9 @@ constexpr std::string_view kHiddenInstead =
 }  // namespace
 
 std::span<const ModelFamily* const> model_families() {
-  static const ModelFamily* const families[] = {&mlp_family(), &cnn_family(), &char_lm_family(),
-                                                &gpt_family(), &custom_family()};
+  static const ModelFamily* const families[] = {&mlp_family(),   &cnn_family(),  &char_lm_family(),
+                                                &gpt_family(),   &lstm_family(), &gru_family(),
+                                                &custom_family()};
   return families;
 }
 
@@ -108,9 +109,12 @@ void fill_layers(TrainConfig& c, const Split& data, const Recipe& recipe, std::i
 
 void fill_model_name(TrainConfig& c, Task task) {
   const bool text = task == Task::kNextToken;
+  const auto reads_it = [&](const ModelFamily& family) {
+    return text ? family.reads_text : family.reads_numbers;
+  };
   for (const ModelFamily* family : model_families())
-    if (family->reads_text == text) fill(c.model, std::string(family->name));
-  if (text != family_of(c).reads_text)
+    if (reads_it(*family)) fill(c.model, std::string(family->name));
+  if (!reads_it(family_of(c)))
     refuse("model.name", fmt::format("{}, but the data is for {}", *c.model, limpid::name(task)));
 }
 

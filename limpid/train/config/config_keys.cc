@@ -304,7 +304,7 @@ std::vector<ConfigKey> data_and_model_keys() {
       {.path = "model.context",
        .flag = "--context",
        .member = &C::context,
-       .help = "Context length in tokens (charlm, gpt)",
+       .help = "Context length in tokens; of training only (lstm, gru); of any text (charlm, gpt)",
        .otherwise = default_contexts(),
        .low = 1,
        .high = kMostRows},
@@ -338,8 +338,11 @@ std::vector<ConfigKey> data_and_model_keys() {
        .flag = "--width",
        .member = &C::width,
        .help = "Model dimension: size of a token's vector between blocks (gpt); channels of the "
-               "first convolution, whose multiples the others have (cnn)",
-       .otherwise = fmt::format("{}; cnn: of its preset", nn::Gpt{}.width),
+               "first convolution, whose multiples the others have (cnn); hidden units of each "
+               "layer, and size of a token's vector (lstm, gru)",
+       .otherwise = fmt::format("{}; cnn: of its preset; lstm, gru: {}, of numbers {}",
+                                nn::Gpt{}.width, detail::lstm_family().recipes[0].width,
+                                detail::lstm_family().recipes[1].width),
        .low = 1,
        .high = kMostRows},
       {.path = "model.heads",
@@ -400,13 +403,14 @@ std::vector<ConfigKey> data_and_model_keys() {
       {.path = "model.tied",
        .flag = "--tied",
        .member = &C::tied,
-       .help = "Tie the output projection to the token embedding (gpt)",
-       .otherwise = text(nn::Gpt{}.tied)},
+       .help = "Tie the output projection to the token embedding (gpt, lstm, gru)",
+       .otherwise = fmt::format("{}; lstm, gru: {}", nn::Gpt{}.tied, nn::RecurrentLm{}.tied)},
       {.path = "model.dropout",
        .flag = "--dropout",
        .member = &C::dropout,
        .help = "Dropout rate in training: of hidden activations; gpt: of embeddings and of each "
-               "attention and feed-forward output",
+               "attention and feed-forward output; lstm, gru: of embeddings and of each layer's "
+               "result",
        .otherwise =
            by_recipe([](const detail::Recipe& recipe) { return number_text(recipe.dropout); }),
        .low = 0,

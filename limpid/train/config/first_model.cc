@@ -182,7 +182,7 @@ TrainConfig with_first_network(TrainConfig c) {
   TrainConfig own;
   own.model = name;
   if (const std::string norm = text_at(network, "norm"); !norm.empty()) own.norm = norm;
-  if (family->reads_text) own.context = network.at("context").as_integer();
+  if (const Json* const context = network.find("context")) own.context = context->as_integer();
   for (const ConfigKey& key : config_keys())
     if (key.path.starts_with("model.") && key.name() != "dropout" && is_chosen(c, key) &&
         !(key.name() == "name" && c.model == own.model) &&

@@ -214,6 +214,13 @@ Problem cnn_problem(const nn::Cnn& net, Task task, const std::optional<Loss>& lo
                          standardization);
 }
 
+Problem recurrent_net_problem(const nn::RecurrentNet& net, Task task,
+                              const std::optional<Loss>& loss,
+                              const Standardization& standardization) {
+  return network_problem(net, net.outputs, task, fitting(loss, task, "recurrent_net_problem"),
+                         standardization);
+}
+
 // ---- networks that go on with a text
 
 namespace {
@@ -244,6 +251,11 @@ Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss) 
 
 Problem gpt_problem(const nn::Gpt& net, const std::optional<Loss>& loss) {
   return next_token_problem(net, {net.context}, fitting(loss, Task::kNextToken, "gpt_problem"));
+}
+
+Problem recurrent_lm_problem(const nn::RecurrentLm& net, const std::optional<Loss>& loss) {
+  return next_token_problem(net, {net.context},
+                            fitting(loss, Task::kNextToken, "recurrent_lm_problem"));
 }
 
 }  // namespace limpid::train

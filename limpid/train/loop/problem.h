@@ -19,6 +19,7 @@
 #include "limpid/nn/gpt.h"
 #include "limpid/nn/language_model.h"
 #include "limpid/nn/mlp.h"
+#include "limpid/nn/recurrent_net.h"
 #include "limpid/transforms/grad.h"
 
 namespace limpid::train {
@@ -124,6 +125,13 @@ Problem cnn_problem(const nn::Cnn& net, Task task = Task::kClassification,
                     const std::optional<Loss>& loss = {},
                     const Standardization& standardization = {});
 
+// ---- a recurrent network
+
+// The network on sequences f32[steps, features], as mlp_problem.
+Problem recurrent_net_problem(const nn::RecurrentNet& net, Task task = Task::kClassification,
+                              const std::optional<Loss>& loss = {},
+                              const Standardization& standardization = {});
+
 // ---- language models
 
 // The network on tokens i32[context]; the target is the next token, i32[]. Throws kInvalidArgument
@@ -133,5 +141,8 @@ Problem char_lm_problem(const nn::CharLm& net, const std::optional<Loss>& loss =
 // The network on tokens i32[context]; the targets are the next token of each, i32[context]. Throws
 // kInvalidArgument if the loss does not match.
 Problem gpt_problem(const nn::Gpt& net, const std::optional<Loss>& loss = {});
+
+// As gpt_problem. Each window is read from a state of zeros.
+Problem recurrent_lm_problem(const nn::RecurrentLm& net, const std::optional<Loss>& loss = {});
 
 }  // namespace limpid::train

@@ -12,6 +12,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/system_error.h"
+#include "limpid/models/adapter.h"
 #include "limpid/train/log/detail/event_json.h"
 #include "limpid/train/run/checkpoint.h"
 

@@ -11,6 +11,7 @@
 #include "limpid/core/in_quotes.h"
 #include "limpid/formats/file.h"
 #include "limpid/formats/onnx/export/detail/calls.h"
+#include "limpid/formats/onnx/export/detail/recurrent_layers.h"
 #include "limpid/ops/attention.h"
 #include "limpid/transforms/rewrite.h"
 
@@ -25,6 +26,7 @@ using detail::GraphWriter;
 using detail::Message;
 using detail::tensor_message;
 using detail::value_message;
+using detail::with_recurrent_layers;
 
 // Fields of the messages in onnx.proto.
 namespace model_proto {
@@ -80,11 +82,13 @@ Function with_attention_by_parts(const Function& function) {
 
 AnyBatch in_operators(const Function& original, const Params& params,
                       const ExportOptions& options) {
-  const Function function = with_attention_by_parts(original);
+  std::vector<bool> batched(original.inputs().size());
+  if (!options.batch.empty())
+    for (std::size_t i = 0; i < batched.size(); ++i)
+      batched[i] = !params.find(original.inputs()[i].name);
+  const Function function = with_recurrent_layers(with_attention_by_parts(original), batched);
   AnyBatch f(function);
   if (!options.batch.empty()) {
-    std::vector<bool> batched;
-    for (const Input& input : function.inputs()) batched.push_back(!params.find(input.name));
     if (std::count(batched.begin(), batched.end(), true) == 0)
       throw Error(ErrorCode::kInvalidArgument,
                   "onnx: expected an input without a parameter, for the batch; all have one");

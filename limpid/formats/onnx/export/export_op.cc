@@ -95,7 +95,7 @@ void OpCall::repeat(std::size_t input) { calls_.repeat(here().first_output, here
 
 std::optional<ExportOp> find_export_op(const Op& op) {
   for (const auto& table : {elementwise_export_ops(), shape_export_ops(), row_export_ops(),
-                            layer_export_ops(), pooling_export_ops()}) {
+                            layer_export_ops(), pooling_export_ops(), recurrent_export_ops()}) {
     const auto row =
         std::find_if(table.begin(), table.end(), [&](const ExportOp& r) { return r.op == &op; });
     if (row != table.end()) return *row;

@@ -19,8 +19,8 @@ struct Recipe {
   std::string_view name;        // in that page; "" for the first, to which all others are compared
   std::string_view level = {};  // its name as a choice: "quick", "good" or "best"
   TrainConfig::Integers hidden = {};  // of mlp and charlm
-  std::string_view preset = {};       // of cnn, and its first convolutions' channels
-  std::int64_t width = 0;
+  std::string_view preset = {};       // of cnn
+  std::int64_t width = 0;             // of cnn, the first convolutions' channels; of lstm and gru
   double dropout = 0;
   std::string_view norm = "none";  // of mlp and charlm
   std::string optimizer;
@@ -54,9 +54,10 @@ struct ModelFamily {
   std::vector<std::string_view> keys;  // the keys below "model." that it has
   std::vector<Recipe> recipes;
   const Recipe& (*recipe)(const ModelFamily& family, const Split& data);
-  bool reads_text;           // is a language model; the first one is the default for texts
-  std::int64_t context = 0;  // tokens, by default
-  bool every_token = false;  // whether every token of the context has a target
+  bool reads_text;                   // is a language model; the first one is the default for texts
+  bool reads_numbers = !reads_text;  // takes other data; the first one is the default for it
+  std::int64_t context = 0;          // tokens, by default
+  bool every_token = false;          // whether every token of the context has a target
   // Fills in the other keys of the model.
   void (*fill)(TrainConfig& config, const Split& data, const Recipe& recipe);
   // Makes the model of a complete configuration, to train on `data`.
@@ -70,6 +71,8 @@ const ModelFamily& mlp_family();
 const ModelFamily& cnn_family();
 const ModelFamily& char_lm_family();
 const ModelFamily& gpt_family();
+const ModelFamily& lstm_family();
+const ModelFamily& gru_family();
 const ModelFamily& custom_family();
 // All families; the first one that matches the data is the default.
 std::span<const ModelFamily* const> model_families();

@@ -82,6 +82,7 @@ std::span<const ExportOp> shape_export_ops();
 std::span<const ExportOp> row_export_ops();
 std::span<const ExportOp> layer_export_ops();
 std::span<const ExportOp> pooling_export_ops();
+std::span<const ExportOp> recurrent_export_ops();
 // The row of an op, or one made from its record; nullopt if there is neither.
 std::optional<ExportOp> find_export_op(const Op& op);
 
