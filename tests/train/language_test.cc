@@ -114,7 +114,8 @@ TEST(Trainer, LearnsALanguage) {
     const std::vector<EpochEvent> epochs = finish(trainer);
     // Half of the tokens are random, with one bit of entropy.
     EXPECT_GT(epochs.front().validation.at("bits_per_token"), 1.5);
-    EXPECT_LT(epochs.back().validation.at("bits_per_token"), 1.25) << problem.inference.name();
+    const double most = problem.inference.name() == "gpt" ? 1.2 : 1.25;
+    EXPECT_LT(epochs.back().validation.at("bits_per_token"), most) << problem.inference.name();
   }
 }
 
