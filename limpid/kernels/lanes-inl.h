@@ -49,6 +49,8 @@ HWY_INLINE V zero() { return hn::Zero(F32()); }
 HWY_INLINE V fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_SCALAR
   return V(arithmetic::fused(a.raw, b.raw, c.raw));
+#elif HWY_TARGET == HWY_WASM
+  return V(wasm_f32x4_relaxed_madd(a.raw, b.raw, c.raw));  // isa.cc makes sure that it is fused
 #else
   return hn::MulAdd(a, b, c);
 #endif

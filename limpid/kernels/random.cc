@@ -103,7 +103,7 @@ void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int
   const RoundKeys keys(key);
 
   while (n > 0) {
-    const std::uint64_t skipped = first % 4;
+    const auto skipped = static_cast<std::size_t>(first % 4);
     std::size_t count = kWords;
     if (skipped == 0 && n >= kWords) {
       philox(offsets, first / 4, keys, out);

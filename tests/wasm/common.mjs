@@ -9,6 +9,14 @@ import { pathToFileURL } from "node:url";
 export const folder = process.env.LIMPID_NPM;
 export const limpid = await import(pathToFileURL(join(folder, "dist/limpid.js")));
 
+const wanted = process.env.LIMPID_ARITHMETIC;
+const found = await limpid.arithmetic();
+if (found !== wanted) {
+  // A machine without a fused multiply-add.
+  console.log(`skipped: this machine computes as ${found}`);
+  process.exit(wanted === "simd128" ? 0 : 1);
+}
+
 /** The standard output of a run of the tool. */
 export function tool(...args) {
   return execFileSync(process.env.LIMPID_TOOL, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });

@@ -13,7 +13,7 @@ export type { Dtype, Elements, Numbers, TensorType } from "./elements.js";
 export type { ModuleSource } from "./engine.js";
 export type { Gradient, LossOptions, Model, Step, TrainOptions } from "./model.js";
 
-/** Where to find limpid.wasm, if not beside this file. */
+/** Where to find the module, if it is not one of those beside this file. */
 export interface LoadOptions {
   readonly module?: ModuleSource;
 }
@@ -28,13 +28,20 @@ export interface MlpOptions {
   readonly seed?: number;
 }
 
+// The smallest module with an instruction of relaxed vectors: a machine that takes it takes limpid-simd.wasm, which then asks whether
+// the multiply-add of these vectors rounds once.
+const RELAXED_VECTORS = Uint8Array.from([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11,
+]);
+
 let usual: Promise<Engine> | undefined;
 
 // One engine for all models, and a new one where it has ended; another module gives an engine of its own.
 async function engine({ module }: LoadOptions): Promise<Engine> {
   if (module !== undefined) return Engine.start(module);
   if (usual !== undefined && (await usual).ended) usual = undefined;
-  usual ??= Engine.start(new URL("./limpid.wasm", import.meta.url)).catch((error: unknown) => {
+  const file = WebAssembly.validate(RELAXED_VECTORS) ? "./limpid-simd.wasm" : "./limpid.wasm";
+  usual ??= Engine.start(new URL(file, import.meta.url)).catch((error: unknown) => {
     usual = undefined;
     throw error;
   });
@@ -51,6 +58,12 @@ export async function load(bytes: Uint8Array | ArrayBuffer, options: LoadOptions
 export async function mlp(sizes: readonly number[], net: MlpOptions = {}, options: LoadOptions = {}): Promise<Model> {
   const own = await engine(options);
   return modelOf(own, own.call("limpid_mlp", jsonBytes({ sizes, ...net })));
+}
+
+/** How the engine computes here: "simd128", by vectors, or "exact", one number at a time. The bits are the same. */
+export async function arithmetic(options: LoadOptions = {}): Promise<"simd128" | "exact"> {
+  const own = await engine(options);
+  return (JSON.parse(own.call("limpid_about")) as { isa: "simd128" | "exact" }).isa;
 }
 
 /** The hashes that docs/hashes.md publishes, as this engine computes them, in lines "| name | hash |". Takes seconds. */
