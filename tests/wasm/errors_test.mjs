@@ -11,6 +11,8 @@ const refused = (code) => (error) => {
   return true;
 };
 
+const outside = (error) => error instanceof limpid.LimpidError && error.code !== "internal";
+
 const net = await limpid.mlp([2, 3, 2]);
 const bytes = net.save();
 
@@ -44,7 +46,7 @@ test("a model that claims more than there is", async () => {
     const claim = text.replaceAll(from, to);
     const file = Uint8Array.from(claim, (c) => c.charCodeAt(0));
     new DataView(file.buffer).setBigUint64(0, new DataView(bytes.buffer).getBigUint64(0, true) + BigInt(file.length - bytes.length), true);
-    await assert.rejects(limpid.load(file), (error) => error instanceof limpid.LimpidError && error.code !== "internal");
+    await assert.rejects(limpid.load(file), outside);
   }
 });
 
@@ -91,7 +93,7 @@ test("a model that is released", async () => {
 
 test("networks that cannot be", async () => {
   for (const sizes of [[], [2], [2, 0], [2, -1], [2 ** 40, 2 ** 40], [2, 2 ** 31], [1.5, 2], "2"])
-    await assert.rejects(limpid.mlp(sizes), (error) => error instanceof limpid.LimpidError && error.code !== "internal", JSON.stringify(sizes));
+    await assert.rejects(limpid.mlp(sizes), outside, JSON.stringify(sizes));
 });
 
 test("rows beyond the memory", async () => {

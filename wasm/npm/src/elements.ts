@@ -84,11 +84,12 @@ export function bytesOf(type: TensorType, numbers: Numbers): Uint8Array<ArrayBuf
     const element: unknown = all[i];
     if (type.dtype === "i64" && typeof element === "bigint" && BigInt.asIntN(64, element) === element) continue;
     if (typeof element !== "number") throw invalid(type, i, element);
-    if (range && !(Number.isInteger(element) && element >= range[0] && element <= range[1])) throw invalid(type, i, element);
+    const fits = !range || (Number.isInteger(element) && element >= range[0] && element <= range[1]);
+    if (!fits) throw invalid(type, i, element);
   }
-  const copy =
-    type.dtype === "i64" ? BigInt64Array.from(all as ArrayLike<number>, (x) => BigInt(x)) : (array as Float32ArrayConstructor).from(all as ArrayLike<number>);
-  return new Uint8Array(copy.buffer);
+  const plain = all as ArrayLike<number>;
+  if (type.dtype === "i64") return new Uint8Array(BigInt64Array.from(plain, (x) => BigInt(x)).buffer);
+  return new Uint8Array((array as Float32ArrayConstructor).from(plain).buffer);
 }
 
 /** The number of examples whose elements these bytes are. */

@@ -50,7 +50,10 @@ export interface Model {
   readonly config: string;
   /** What the reader of an ONNX file could not keep, as one line; may be empty. */
   readonly note: string;
-  /** Runs a model of several inputs or outputs, by name. All inputs have the same number of examples. */
+  /**
+   * Runs a model of several inputs or outputs, by name; an output without one has its number. All inputs have the same number of
+   * examples.
+   */
   run(inputs: Readonly<Record<string, Numbers>>): Record<string, Elements>;
   /** The hash of the outputs, which `limpid hash` prints for the same examples. */
   hashOf(x: Numbers): string;
@@ -88,7 +91,10 @@ export function jsonBytes(value: object): Uint8Array<ArrayBuffer> {
 function only(types: readonly TensorType[], what: string): TensorType {
   const [type] = types;
   if (type === undefined || types.length !== 1)
-    throw new LimpidError("invalid argument", `expected a model of one ${what}, this one has ${types.length}: run() takes and gives them by name`);
+    throw new LimpidError(
+      "invalid argument",
+      `expected a model of one ${what}, this one has ${types.length}: run() takes and gives them by name`,
+    );
   return type;
 }
 
@@ -99,16 +105,19 @@ export function modelOf(engine: Engine, text: string): Model {
   let hash: string | undefined = about.hash;
 
   function run(given: Readonly<Record<string, Numbers>>, hashed: boolean): string {
+    const names = inputs.map((input) => JSON.stringify(input.name)).join(", ");
     for (const name of Object.keys(given))
       if (!inputs.some((input) => input.name === name))
-        throw new LimpidError("invalid argument", `expected the inputs ${inputs.map((i) => JSON.stringify(i.name)).join(", ")}, got ${JSON.stringify(name)}`);
+        throw new LimpidError("invalid argument", `expected the inputs ${names}, got ${JSON.stringify(name)}`);
     let rows: number | undefined;
     const parts = inputs.map((input) => {
       const numbers = given[input.name];
-      if (numbers === undefined) throw new LimpidError("invalid argument", `expected the input ${JSON.stringify(input.name)}, got none`);
+      const name = JSON.stringify(input.name);
+      if (numbers === undefined) throw new LimpidError("invalid argument", `expected the input ${name}, got none`);
       const bytes = bytesOf(input, numbers);
       const own = rowsOf(input, bytes);
-      if (rows !== undefined && rows !== own) throw new LimpidError("shape", `expected ${rows} examples of ${JSON.stringify(input.name)}, got ${own}`);
+      if (rows !== undefined && rows !== own)
+        throw new LimpidError("shape", `expected ${rows} examples of ${name}, got ${own}`);
       rows = own;
       return bytes;
     });
@@ -131,7 +140,9 @@ export function modelOf(engine: Engine, text: string): Model {
     const input = only(inputs, "input");
     const output = only(outputs, "output");
     const classes = (options.loss ?? "cross_entropy") === "cross_entropy";
-    const target: TensorType = { name: "targets", dtype: classes ? "i32" : "f32", shape: classes ? output.shape.slice(0, -1) : output.shape };
+    const target: TensorType = classes
+      ? { name: "targets", dtype: "i32", shape: output.shape.slice(0, -1) }
+      : { name: "targets", dtype: "f32", shape: output.shape };
     const json = jsonBytes({ ...rest, ...(labelSmoothing === undefined ? {} : { label_smoothing: labelSmoothing }), ...hyper });
     const bytes = bytesOf(input, x);
     return engine.call(call, model, json, rowsOf(input, bytes), bytes, bytesOf(target, y));
@@ -152,7 +163,7 @@ export function modelOf(engine: Engine, text: string): Model {
     note: about.note,
     run(given: Readonly<Record<string, Numbers>>) {
       run(given, false);
-      return Object.fromEntries(outputs.map((output, i) => [output.name, elementsOf(output, engine.tensor(i))]));
+      return Object.fromEntries(outputs.map((output, i) => [output.name || `${i}`, elementsOf(output, engine.tensor(i))]));
     },
     hashOf: (x: Numbers) => (JSON.parse(one(x, true)) as { hash: string }).hash,
     grad(x: Numbers, y: Numbers, options: LossOptions = {}) {
