@@ -11,6 +11,8 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/worker.h"
+#include "limpid/core/counts.h"
+#include "limpid/core/error.h"
 
 namespace limpid::detail {
 namespace {
@@ -49,6 +51,20 @@ void merge_dimensions(kernels::Patches& p) {
   }
 }
 
+// A step between elements, with the number of positions that it leads to. A position in a kernel's
+// input is a sum of three such products, which a machine of 32 bits may be unable to count. A step
+// that is never taken may be as long as it likes.
+std::ptrdiff_t addressable_step(std::int64_t step, std::size_t positions) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / 4;
+  if (positions > 1 &&
+      product_or_most(step < 0 ? -step : step, static_cast<std::int64_t>(positions)) > kMost)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("convolution: {} positions at steps of {} elements are more than this "
+                            "machine can address",
+                            positions, step));
+  return static_cast<std::ptrdiff_t>(step);
+}
+
 Pass conv_pass(const Sizes& s) {
   Pass pass;
   kernels::Patches& p = pass.patches;
@@ -56,10 +72,9 @@ Pass conv_pass(const Sizes& s) {
     p.in[d] = s.in[d];
     p.out[d] = s.out[d];
     p.taps[d] = s.taps[d];
-    p.first[d] = -s.low[d];
-    // A step that is never taken may be as long as it likes.
-    p.step[d] = s.out[d] > 1 ? s.stride[d] : 1;
-    p.tap_step[d] = s.dilation[d];
+    p.first[d] = addressable_step(-s.low[d], 2);
+    p.step[d] = s.out[d] > 1 ? addressable_step(s.stride[d], s.out[d]) : 1;
+    p.tap_step[d] = addressable_step(s.dilation[d], s.taps[d]);
   }
   p.channel_step = s.in_elements();
   p.image_step = s.groups * s.channels * p.channel_step;
@@ -82,12 +97,12 @@ Phase phase_of(const Sizes& s, std::size_t d, std::int64_t remainder) {
                   (static_cast<std::int64_t>(s.in[d]) - remainder + stride - 1) / stride),
               {},
               0,
-              s.dilation[d] / std::gcd(s.dilation[d], stride)};
+              addressable_step(s.dilation[d] / std::gcd(s.dilation[d], stride), s.taps[d])};
   for (std::size_t tap = s.taps[d]; tap-- > 0;) {
     const std::int64_t reach =
         remainder + s.low[d] - static_cast<std::int64_t>(tap) * s.dilation[d];
     if (reach % stride != 0) continue;
-    if (phase.taps.empty()) phase.first = reach / stride;
+    if (phase.taps.empty()) phase.first = addressable_step(reach / stride, 2);
     phase.taps.push_back(tap);
   }
   return phase;

@@ -98,9 +98,10 @@ void RowAugmenter::mix(AugmentKind kind, double share, std::int64_t label, std::
     const auto [top, bottom] = range(shape.height);
     for (std::int64_t c = 0; c < shape.channels; ++c)
       for (std::int64_t row = top; row < bottom; ++row) {
-        const std::int64_t begin = (c * shape.height + row) * shape.width;
-        std::copy(other_.begin() + begin + left, other_.begin() + begin + right,
-                  x.begin() + begin + left);
+        const auto begin = static_cast<std::size_t>((c * shape.height + row) * shape.width + left);
+        const auto part =
+            std::span<const float>(other_).subspan(begin, static_cast<std::size_t>(right - left));
+        std::copy(part.begin(), part.end(), x.begin() + static_cast<std::ptrdiff_t>(begin));
       }
     own = 1.0f - static_cast<float>((right - left) * (bottom - top)) /
                      static_cast<float>(shape.height * shape.width);

@@ -239,6 +239,24 @@ std::string readable_text(const Function& function) {
   return text;
 }
 
+Safetensors content_of(const Model& model) {
+  check_match(model);
+  check_size(model);
+  Safetensors file{model.params, model_metadata(model.function, model.config)};
+  const std::size_t inputs = inputs_without_tensor(model).size();
+  if (inputs != 1) file.metadata.emplace_back(kInputsKey, std::to_string(inputs));
+  return file;
+}
+
+// Errors get the name of the source.
+Model named_model_of(const Safetensors& file, std::string_view where) {
+  try {
+    return model_of(file);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("model {}: {}", in_quotes(where), e.what()));
+  }
+}
+
 }  // namespace
 
 void check_model(const Model& model) {
@@ -258,21 +276,19 @@ Metadata model_metadata(const Function& function, const std::string& config) {
 }
 
 void save_model(const std::filesystem::path& path, const Model& model) {
-  check_match(model);
-  check_size(model);
-  Safetensors file{model.params, model_metadata(model.function, model.config)};
-  const std::size_t inputs = inputs_without_tensor(model).size();
-  if (inputs != 1) file.metadata.emplace_back(kInputsKey, std::to_string(inputs));
-  save_safetensors(path, file);
+  save_safetensors(path, content_of(model));
+}
+
+std::vector<std::byte> serialize_model(const Model& model) {
+  return serialize_safetensors(content_of(model));
 }
 
 Model load_model(const std::filesystem::path& path) {
-  const Safetensors file = map_safetensors(path);
-  try {
-    return model_of(file);
-  } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("model {}: {}", in_quotes(path.string()), e.what()));
-  }
+  return named_model_of(map_safetensors(path), path.string());
+}
+
+Model parse_model(std::span<const std::byte> bytes, std::string_view where) {
+  return named_model_of(parse_safetensors(bytes, where), where);
 }
 
 std::vector<Input> data_inputs(const Model& model) {

@@ -3,10 +3,13 @@
 // safetensors.h, function, transforms and compile.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,9 @@ inline constexpr std::uint64_t kMaxExampleBytes = std::uint64_t{1} << 30;
 // throws.
 void save_model(const std::filesystem::path& path, const Model& model);
 
+// The bytes of that file. Throws as save_model, but for kIo.
+std::vector<std::byte> serialize_model(const Model& model);
+
 // That metadata, but for "limpid.inputs". Throws kUnsupported as save_model.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 Metadata model_metadata(const Function& function, const std::string& config);
@@ -47,6 +53,9 @@ Metadata model_metadata(const Function& function, const std::string& config);
 // whose tensors do not match its function; kUnsupported for another limpid.format, or for more than
 // kMaxExampleBytes; and what load_safetensors and parse_function throw.
 Model load_model(const std::filesystem::path& path);
+
+// The same from the bytes of such a file, which are copied. `where` names the source in errors.
+Model parse_model(std::span<const std::byte> bytes, std::string_view where);
 
 // The check of every Model that is read from a file. Throws kFormat if function and parameters do
 // not match, kUnsupported for more than kMaxExampleBytes.

@@ -247,7 +247,8 @@ std::string_view header_text(std::span<const std::byte> file, const Reporter& re
   if (length > file.size() - kLengthBytes)
     report.broken("the header's length is {}, but only {} bytes follow", length,
                   file.size() - kLengthBytes);
-  const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
+  const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes,
+                              static_cast<std::size_t>(length));
   if (text.empty() || text.front() != '{')
     report.broken("the header must begin with '{{', got {}",
                   text.empty() ? "nothing" : in_quotes(text.substr(0, 1)));
@@ -319,7 +320,7 @@ Safetensors parse(std::span<const std::byte> file, std::string_view where,
   Safetensors content;
   for (std::size_t i = 0; i < types.size(); ++i) {
     const Entry& entry = header.entries[i];
-    const auto part = data.subspan(entry.begin(), types[i].bytes());
+    const auto part = data.subspan(static_cast<std::size_t>(entry.begin()), types[i].bytes());
     check_bools(entry, part, report);
     content.tensors.set(entry.name, detail::borrow_or_copy(types[i], part, owner));
   }

@@ -359,17 +359,20 @@ std::uint64_t hash_at_floats(const Op& function, std::uint64_t begin, std::uint6
     std::uint64_t begin;
     std::vector<FloatHasher> workers;
     std::vector<std::uint64_t> hashes;
-  } work{begin, {}, std::vector<std::uint64_t>((end - begin) / kFloatsInOneHash)};
+  } work{begin,
+         {},
+         std::vector<std::uint64_t>(static_cast<std::size_t>((end - begin) / kFloatsInOneHash))};
   work.workers.reserve(static_cast<std::size_t>(pool.threads()));
   for (int i = 0; i < pool.threads(); ++i) work.workers.emplace_back(executable);
-  pool.run((end - begin) / kFloats,
-           [](void* context, std::size_t i, int worker) {
-             Work& all = *static_cast<Work*>(context);
-             const auto part = all.workers[static_cast<std::size_t>(worker)].hashes_from(
-                 all.begin + i * FloatHasher::kFloats);
-             std::copy(part.begin(), part.end(), all.hashes.begin() + i * part.size());
-           },
-           &work);
+  pool.run(
+      static_cast<std::size_t>((end - begin) / kFloats),
+      [](void* context, std::size_t i, int worker) {
+        Work& all = *static_cast<Work*>(context);
+        const auto part = all.workers[static_cast<std::size_t>(worker)].hashes_from(
+            all.begin + i * FloatHasher::kFloats);
+        std::copy(part.begin(), part.end(), all.hashes.begin() + i * part.size());
+      },
+      &work);
   return hash(std::as_bytes(std::span(work.hashes)));
 }
 

@@ -17,7 +17,7 @@ namespace {
 using arithmetic::kBlock;
 
 // A register tile: kTileRows queries by kTileVectors vectors of keys, or of elements of a value.
-#if HWY_TARGET == HWY_AVX2
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_WASM
 constexpr std::size_t kTileRows = 6, kTileVectors = 2;
 #elif HWY_TARGET == HWY_SCALAR
 constexpr std::size_t kTileRows = 2, kTileVectors = 4;

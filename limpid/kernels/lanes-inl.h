@@ -45,10 +45,31 @@ inline constexpr std::size_t kLanes = HWY_LANES(float);
 HWY_INLINE V set(float x) { return hn::Set(F32(), x); }
 HWY_INLINE V zero() { return hn::Zero(F32()); }
 
+#if HWY_TARGET == HWY_SCALAR
+// As arithmetic::fused. The product is exact in f64. The sum, rounded to f64 and then to f32, is
+// the sum rounded once, unless f64's rounding gave a number in the middle between two floats: a
+// normal one ends in these bits.
+HWY_INLINE float fused_lane(float a, float b, float c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return arithmetic::fused(a, b, c);
+#else
+  const double sum = static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c);
+  std::uint64_t bits;
+  __builtin_memcpy(&bits, &sum, sizeof(bits));
+  const bool in_the_middle = (bits & 0x1fffffff) == 0x10000000;
+  const bool small = sum < 0x1p-126 && sum > -0x1p-126 && sum != 0;
+  return HWY_UNLIKELY(in_the_middle || small) ? arithmetic::fused(a, b, c)
+                                              : static_cast<float>(sum);
+#endif
+}
+#endif
+
 // a * b + c with one rounding.
 HWY_INLINE V fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_SCALAR
-  return V(arithmetic::fused(a.raw, b.raw, c.raw));
+  return V(fused_lane(a.raw, b.raw, c.raw));
+#elif HWY_TARGET == HWY_WASM
+  return V(wasm_f32x4_relaxed_madd(a.raw, b.raw, c.raw));  // isa.cc makes sure that it is fused
 #else
   return hn::MulAdd(a, b, c);
 #endif

@@ -240,6 +240,18 @@ HWY_INLINE V entry(const float (&table)[16], VU index) {
       hn::Add(hn::Mul(first_byte, hn::Set(U32(), 0x01010101u)), hn::Set(U32(), 0x03020100u));
   const uint8x16x4_t all = vld1q_u8_x4(reinterpret_cast<const std::uint8_t*>(table));
   return V(vreinterpretq_f32_u8(vqtbl4q_u8(all, vreinterpretq_u8_u32(bytes.raw))));
+#elif HWY_TARGET == HWY_WASM
+  // A byte at an index beyond 15 is 0.
+  const v128_t first_byte = wasm_i32x4_shl(wasm_v128_and(index.raw, wasm_i32x4_splat(15)), 2);
+  const v128_t bytes = wasm_i32x4_add(wasm_i32x4_mul(first_byte, wasm_i32x4_splat(0x01010101)),
+                                      wasm_i32x4_splat(0x03020100));
+  v128_t found = wasm_i32x4_splat(0);
+  LIMPID_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const v128_t within = wasm_i8x16_sub(bytes, wasm_i8x16_splat(static_cast<signed char>(16 * i)));
+    found = wasm_v128_or(found, wasm_i8x16_swizzle(wasm_v128_load(table + 4 * i), within));
+  }
+  return V(found);
 #else
   return V(table[index.raw % 16]);
 #endif

@@ -20,7 +20,7 @@ namespace limpid::kernels::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3
 // With two panels, a tile loads six elements of x for four vectors; with one panel, twelve for two.
 constexpr std::size_t kTileRows = 6, kMostRows = 8, kVectors = 2, kAccumulators = 24;
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_WASM
 constexpr std::size_t kTileRows = 6, kMostRows = 6, kVectors = 2, kAccumulators = 12;
 #elif HWY_TARGET == HWY_NEON
 constexpr std::size_t kTileRows = 6, kMostRows = 6, kVectors = 4, kAccumulators = 24;

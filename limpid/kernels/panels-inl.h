@@ -18,7 +18,7 @@ namespace limpid::kernels::HWY_NAMESPACE {
 // longer fits in the L1 cache.
 #if HWY_TARGET == HWY_AVX3
 constexpr std::size_t kTileRows = 6, kVectors = 4;
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_WASM
 constexpr std::size_t kTileRows = 6, kVectors = 2;
 #elif HWY_TARGET == HWY_NEON
 constexpr std::size_t kTileRows = 6, kVectors = 4;

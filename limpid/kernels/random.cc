@@ -103,7 +103,7 @@ void random_bits(std::uint64_t key, std::uint64_t first, std::size_t n, std::int
   const RoundKeys keys(key);
 
   while (n > 0) {
-    const std::uint64_t skipped = first % 4;
+    const auto skipped = static_cast<std::size_t>(first % 4);
     std::size_t count = kWords;
     if (skipped == 0 && n >= kWords) {
       philox(offsets, first / 4, keys, out);
@@ -133,7 +133,7 @@ void random_words(std::uint64_t key, std::uint64_t first, std::size_t n, std::in
   for (std::size_t i = 0; i < n;) {
     const std::uint64_t block = (first + i) / 4;
     const auto words = philox4x32({low(block), low(block >> 32), 0, 0}, {low(key), low(key >> 32)});
-    for (std::uint64_t w = (first + i) % 4; w < 4 && i < n; ++w, ++i)
+    for (auto w = static_cast<std::size_t>((first + i) % 4); w < 4 && i < n; ++w, ++i)
       out[i] = static_cast<std::int32_t>(words[w]);
   }
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 // All other targets, also those that later versions of Highway add.
-#define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_NEON | HWY_SCALAR))
+#define HWY_DISABLED_TARGETS (~(HWY_AVX3 | HWY_AVX2 | HWY_NEON | HWY_WASM | HWY_SCALAR))
 // Always builds the exact path, even if the compiler flags make it unnecessary.
 #define HWY_COMPILE_ALL_ATTAINABLE
 // HWY_SCALAR instead of HWY_EMU128, which triggers a bug of GCC before 12.3 and has no fused
@@ -33,6 +33,10 @@
 #define LIMPID_CASE_NEON(call) \
   case Isa::kNeon:             \
     return N_NEON::call;
+#elif HWY_TARGETS & HWY_WASM
+#define LIMPID_CASE_NEON(call) \
+  case Isa::kNeon:             \
+    return N_WASM::call;
 #else
 #define LIMPID_CASE_NEON(call)
 #endif

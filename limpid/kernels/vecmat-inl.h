@@ -24,7 +24,7 @@ HWY_INLINE void add_row(const float* a, const float* b, std::size_t b_panel, std
       sum[w] = fma(x, load(terms + w / kVectors * b_panel + w % kVectors * kLanes), sum[w]);
   };
 #if HWY_TARGET != HWY_SCALAR
-  const auto add_four = [&] HWY_ATTR {
+  const auto add_four = [&]() HWY_ATTR {
     const V x = hn::LoadDup128(F32(), a);
     add_term(hn::Broadcast<0>(x), b);
     add_term(hn::Broadcast<1>(x), b + b_step);

@@ -3,6 +3,7 @@
 // once for every target.
 #include "limpid/core/arithmetic.h"
 #include "limpid/kernels/math-inl.h"
+#include "limpid/kernels/wasm-inl.h"
 
 #if defined(LIMPID_KERNELS_WIDE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef LIMPID_KERNELS_WIDE_INL_H_
@@ -30,6 +31,8 @@ HWY_INLINE W from_bits(WU x) { return hn::BitCast(F64(), x); }
 HWY_INLINE W fma(W a, W b, W c) {
 #if HWY_TARGET == HWY_SCALAR
   return W(arithmetic::fused(a.raw, b.raw, c.raw));
+#elif HWY_TARGET == HWY_WASM
+  return W(wasm_f64x2_relaxed_madd(a.raw, b.raw, c.raw));
 #else
   return hn::MulAdd(a, b, c);
 #endif

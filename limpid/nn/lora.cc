@@ -15,7 +15,7 @@
 namespace limpid::nn {
 namespace {
 
-constexpr std::string_view kWeight = ".weight", kA = ".lora_A.weight", kB = ".lora_B.weight";
+constexpr std::string_view kWeightEnd = ".weight", kA = ".lora_A.weight", kB = ".lora_B.weight";
 
 [[noreturn]] void refuse_lora(const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, "lora: " + why);
@@ -51,7 +51,7 @@ Named<T> merged_by(const Named<T>& params, const Merged& merged) {
     if (!name.ends_with(kA) && !name.ends_with(kB)) plain.set(name, value);
   for (const auto& [name, a] : params) {
     if (!name.ends_with(kA)) continue;
-    const std::string module = without_end(name, kA), weight = module + std::string(kWeight);
+    const std::string module = without_end(name, kA), weight = module + std::string(kWeightEnd);
     plain.set(weight, merged(params.at(weight), a, params.at(module + std::string(kB))));
   }
   return plain;
@@ -64,10 +64,10 @@ std::vector<std::string> Lora::modules(std::span<const Input> parameters) const 
     refuse_lora(fmt::format("expected a positive alpha, got {}", alpha));
   std::vector<std::string> matrices, chosen;
   for (const Input& parameter : parameters) {
-    if (!parameter.name.ends_with(kWeight) || parameter.type.shape.rank() != 2 ||
+    if (!parameter.name.ends_with(kWeightEnd) || parameter.type.shape.rank() != 2 ||
         parameter.type.dtype != Dtype::kF32)
       continue;
-    const std::string module = without_end(parameter.name, kWeight);
+    const std::string module = without_end(parameter.name, kWeightEnd);
     if (last_part(module).starts_with("embed")) continue;  // a table
     matrices.push_back(module);
     const auto names = [&](const std::string& target) {
@@ -94,7 +94,7 @@ Params Lora::init(Key key, const std::vector<std::string>& modules, const Params
   const Init uniform = kaiming_uniform(std::sqrt(1.0 / 3));
   Params params;
   for (std::size_t i = 0; i < modules.size(); ++i) {
-    const Shape shape = weights.at(modules[i] + std::string(kWeight)).shape();
+    const Shape shape = weights.at(modules[i] + std::string(kWeightEnd)).shape();
     params.set(modules[i] + std::string(kA), uniform(key.fold_in(i), {rank, shape[1]}));
     params.set(modules[i] + std::string(kB), zeros()(key, {shape[0], rank}));
   }

@@ -64,6 +64,25 @@ TEST(Model, GivesTheSameFileForTheSameModel) {
   EXPECT_EQ(testing::read(folder / "a"), testing::read(folder / "b"));
 }
 
+// A program without files reads and writes the bytes of one.
+TEST(Model, ItsBytesAreThoseOfTheFile) {
+  const TemporaryFolder folder;
+  const Model model = small_model();
+  save_model(folder / "m", model);
+  const std::vector<std::byte> bytes = serialize_model(model);
+  const std::string file = testing::read(folder / "m");
+  ASSERT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), file);
+  const Model back = parse_model(bytes, "memory");
+  EXPECT_EQ(back.function, model.function);
+  for (const auto& [name, tensor] : model.params)
+    EXPECT_TRUE(back.params.at(name).same_bits(tensor)) << name;
+  expect_refused(ErrorCode::kFormat,
+                 [&] { parse_model(std::span(bytes).first(bytes.size() - 1), "memory"); });
+  const std::vector<std::byte> other =
+      serialize_safetensors({{{"a", Tensor::zeros(f32({2}))}}, {{"limpid.format", "1"}}});
+  expect_refused(ErrorCode::kFormat, [&] { parse_model(other, "memory"); });
+}
+
 TEST(Model, OtherReadersSeeTheWeightsUnderTheirNames) {
   const TemporaryFolder folder;
   save_model(folder / "m", small_model());

@@ -3,6 +3,8 @@
 #include "limpid/formats/onnx/example_model.h"
 
 #include <fstream>
+#include <span>
+#include <string>
 
 #include "limpid/core/key.h"
 #include "limpid/inspect/op_example.h"
@@ -37,6 +39,16 @@ Model loaded(const ::onnx::ModelProto& model) { return load_onnx_model(ModelFile
   auto& w = add_initializer(*model.mutable_graph(), "w", kFloat, {6, 6});
   for (int i = 0; i < 36; ++i) w.add_float_data(static_cast<float>(i % 7) - 3);
   return model;
+}
+
+TEST(ExampleModel, OfBytesIsThatOfTheFile) {
+  const ::onnx::ModelProto proto = of_batch("MatMul(x, w)");
+  const std::string bytes = proto.SerializeAsString();
+  const Model model = onnx::parse_onnx_model(std::as_bytes(std::span(bytes)));
+  EXPECT_EQ(model.function, loaded(proto).function);
+  EXPECT_TRUE(model.params.at("w").same_bits(loaded(proto).params.at("w")));
+  EXPECT_THROW(onnx::parse_onnx_model(std::as_bytes(std::span(bytes)).first(bytes.size() - 1)),
+               Error);
 }
 
 TEST(ExampleModel, OfAProvedBatchHasNoneOfIt) {

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = ("limpid", "apps", "tests", "bench", "examples", "python")
+FOLDERS = ("limpid", "apps", "tests", "bench", "examples", "python", "wasm")
 
 
 def main():

@@ -74,7 +74,7 @@ void TokenWindows::write(std::int64_t from, std::span<std::int32_t> out) const {
   const std::int64_t count = std::min(static_cast<std::int64_t>(out.size()), length() - from);
   const auto run = out.first(static_cast<std::size_t>(count));
   tokens.read_rows(from, count, std::as_writable_bytes(run));
-  std::fill(out.begin() + count, out.end(), 0);
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(count), out.end(), 0);
 }
 
 }  // namespace limpid

@@ -243,6 +243,14 @@ Model load_onnx_model(const std::filesystem::path& path,
   return load(path, [&](const ModelContents& contents) { return model_of(contents, dimensions); });
 }
 
+Model parse_onnx_model(std::span<const std::byte> bytes,
+                       const std::map<std::string, std::int64_t>& dimensions) {
+  const DefaultFloatMode mode;
+  detail::Budget budget(bytes.size());
+  detail::ExternalData external_data(std::nullopt, budget);
+  return checked(model_of(detail::read_model(bytes, budget, external_data), dimensions));
+}
+
 Model load_onnx_model_for(const std::filesystem::path& path, const Params& inputs,
                           const std::map<std::string, std::int64_t>& dimensions) {
   return load(

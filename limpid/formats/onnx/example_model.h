@@ -1,9 +1,11 @@
 // Reads an ONNX model as a Model: a Function of one example. Depends on onnx.h and formats/model.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 
 #include "limpid/formats/model.h"
@@ -24,6 +26,11 @@ inline constexpr const char* kConfigKey = "limpid.config";
 // load_onnx throws; kUnsupported for random results, and for more than kMaxExampleBytes.
 Model load_onnx_model(const std::filesystem::path& path,
                       const std::map<std::string, std::int64_t>& dimensions = {});
+
+// The same from the bytes of such a file. Throws as load_onnx_model, but for kIo; kUnsupported for
+// tensors in other files.
+Model parse_onnx_model(std::span<const std::byte> bytes,
+                       const std::map<std::string, std::int64_t>& dimensions = {});
 
 // Reads a model to run it on these inputs, by name. Their shapes give the dynamic dimensions,
 // including the batch; the Function has the inputs and outputs of the graph. If a shape or the
