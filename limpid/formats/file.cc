@@ -21,6 +21,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/core/system_error.h"
 
 namespace limpid {
@@ -28,8 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One system call moves at most this much: Linux stops at 2 GiB, others before.
-constexpr std::size_t kChunk = std::size_t{1} << 30;
+// One system call moves at most this much: Linux stops at 2 GiB, others before, and Ctrl-C waits
+// for its end.
+constexpr std::size_t kChunk = std::size_t{1} << 24;
 
 // What the names of temporary files begin and end with; between them is the number of the process.
 constexpr std::string_view kTemporary = ".limpid-", kTemporaryEnd = ".tmp";
@@ -79,6 +81,7 @@ std::size_t checked_size(const Descriptor& file, const fs::path& path, std::uint
 void read_exactly(const Descriptor& file, const fs::path& path, std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
+    throw_if_stopped();
     const ssize_t n = ::read(file.get(), out.data() + done, std::min(out.size() - done, kChunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("read", path);
@@ -185,7 +188,12 @@ void replace_file(const fs::path& path, const std::optional<struct stat>& old,
   if (fd < 0) fail_with_errno("write", path);
   const Descriptor file(fd);
   Temporary temporary(name);
-  for (const std::span<const std::byte> part : parts) write_all(file.get(), path, part);
+  for (const std::span<const std::byte> part : parts)
+    for (std::size_t at = 0; at < part.size(); at += kChunk) {
+      throw_if_stopped();
+      write_all(file.get(), path, part.subspan(at, std::min(kChunk, part.size() - at)));
+    }
+  throw_if_stopped();
   if (old) {
     // Only the superuser may give files away; others keep what they can.
     if (::fchown(file.get(), old->st_uid, old->st_gid) != 0)
