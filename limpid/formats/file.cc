@@ -92,6 +92,7 @@ void read_exactly(const Descriptor& file, const fs::path& path, std::span<std::b
 
 void write_all(int file, const fs::path& path, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    throw_if_stopped();
     const ssize_t n = ::write(file, bytes.data(), std::min(bytes.size(), kChunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("write", path);
@@ -188,12 +189,7 @@ void replace_file(const fs::path& path, const std::optional<struct stat>& old,
   if (fd < 0) fail_with_errno("write", path);
   const Descriptor file(fd);
   Temporary temporary(name);
-  for (const std::span<const std::byte> part : parts)
-    for (std::size_t at = 0; at < part.size(); at += kChunk) {
-      throw_if_stopped();
-      write_all(file.get(), path, part.subspan(at, std::min(kChunk, part.size() - at)));
-    }
-  throw_if_stopped();
+  for (const std::span<const std::byte> part : parts) write_all(file.get(), path, part);
   if (old) {
     // Only the superuser may give files away; others keep what they can.
     if (::fchown(file.get(), old->st_uid, old->st_gid) != 0)
@@ -269,7 +265,7 @@ void AppendFile::write(std::span<const std::byte> bytes) {
   const off_t before = ::lseek(descriptor_, 0, SEEK_END);
   try {
     write_all(descriptor_, path_, bytes);
-  } catch (const Error&) {
+  } catch (...) {
     if (before >= 0) (void)!::ftruncate(descriptor_, before);
     throw;
   }
