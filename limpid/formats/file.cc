@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -33,8 +34,17 @@ namespace fs = std::filesystem;
 // for its end.
 constexpr std::size_t kChunk = std::size_t{1} << 24;
 
-// What the names of temporary files begin and end with; between them is the number of the process.
+// What the names of temporary files begin and end with; between them are the host, the number of
+// the process on it, and one more number.
 constexpr std::string_view kTemporary = ".limpid-", kTemporaryEnd = ".tmp";
+
+// Tells the hosts that share a folder apart: 8 hexadecimal digits.
+std::string this_host() {
+  char name[256] = {};
+  (void)::gethostname(name, sizeof name - 1);
+  const std::string_view text(name);
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(hash(std::as_bytes(std::span(text)))));
+}
 
 std::string message_of(std::string_view verb, const fs::path& path, std::string_view reason) {
   return fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason);
@@ -105,7 +115,7 @@ void write_all(int file, const fs::path& path, std::span<const std::byte> bytes)
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<std::uint64_t> counter{0};
   return path.parent_path() /
-         fmt::format("{}{}-{}{}", kTemporary, ::getpid(), counter++, kTemporaryEnd);
+         fmt::format("{}{}-{}-{}{}", kTemporary, this_host(), ::getpid(), counter++, kTemporaryEnd);
 }
 
 // Removes the file unless it was moved to its final name.
@@ -243,9 +253,23 @@ Tensor read_or_map_file(const fs::path& path, std::uint64_t limit) {
   return !error && size >= kMapped ? map_file(path, limit) : read_file(path, limit);
 }
 
-bool is_left_behind(std::string_view name) {
+bool is_left_behind(const fs::path& file) {
+  constexpr std::size_t kHost = 8;
+  constexpr std::chrono::hours kLongestWrite{24};
+  const std::string whole = file.filename().string();
+  std::string_view name = whole;
   if (!name.starts_with(kTemporary) || !name.ends_with(kTemporaryEnd)) return false;
   name.remove_prefix(kTemporary.size());
+  // Versions before 0.3 wrote no host.
+  if (name.find('-') == kHost && name.find('-', kHost + 1) != std::string_view::npos) {
+    if (!name.starts_with(this_host())) {
+      // Whether a process runs on another host is not known here.
+      std::error_code error;
+      const auto written = fs::last_write_time(file, error);
+      return !error && fs::file_time_type::clock::now() - written > kLongestWrite;
+    }
+    name.remove_prefix(kHost + 1);
+  }
   pid_t process = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
   if (error != std::errc{} || *end != '-' || process <= 0 || process == ::getpid()) return true;

@@ -217,7 +217,6 @@ TEST(StopScope, EndsWhatItsThreadDoes) {
   const std::vector<Tensor> x{nn::normal(1.0)(Key(1), {4, 4})};
   const Tensor bytes = Tensor::zeros({Dtype::kU8, {5 << 20}});
   expect_stopped(small);
-  expect_stopped([&] { return grad(f); });
   expect_stopped([&] { return vmap(f, {0}, 3); });
   expect_stopped([&] { return compile(f); });
   expect_stopped([&] { return interpret(f, x); });
