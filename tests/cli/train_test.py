@@ -401,6 +401,11 @@ class Configuration(TrainTest):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
+    def test_what_is_printed_goes_into_no_file_of_the_run(self):
+        """A closed standard output is no number for the log to get."""
+        subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", tool.TOOL, *map(str, self.arguments("--epochs", "2"))], timeout=120)
+        self.assertEqual(self.log()[-1]["reason"], "finished")
+
     def test_the_effective_configuration_repeats_the_run(self):
         self.output(*self.arguments("--epochs", "3", "--warmup", "2", "--clip-norm", "1", "--label-smoothing", "0.1"))
         again = self.folder / "again"

@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import re
+import resource
 import select
 import shlex
 import struct
@@ -519,6 +520,13 @@ class Tool(tool.ToolTest):
             page.stop()
         self.assertEqual((status, session["runs"]), (200, []))
         self.assertEqual([(model["name"], model["origin"], model["kind"]) for model in session["models"]], [("gpt2", "named", "model")])
+
+    def test_a_machine_without_memory_is_an_error(self):
+        limit = 40_000 << 10
+        run = subprocess.run([tool.TOOL, "view", "--no-open"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stderr.decode(), r"\Alimpid: [^\n]+\n\Z")
 
     def test_wrong_uses(self):
         self.refuses(1, "view nothing.safetensors --no-open; view --data nothing:1 --no-open")
