@@ -413,6 +413,14 @@ class Configuration(TrainTest):
         self.expect_same_run(again)
         self.assertEqual((self.out / "config.json").read_text(), (again / "config.json").read_text())
 
+    def test_a_table_stops_early_unless_its_length_is_chosen(self):
+        table = self.folder / "t.csv"
+        table.write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 5},{'pq'[i % 7 > 3]}\n" for i in range(200)))
+        for more, patience in (((), 20), (("--epochs", "2"), 0), (("--patience", "3"), 3)):
+            self.output("train", "--data", f"csv:{table},target=kind", *more, "--out", self.out, "--overwrite")
+            self.assertEqual(json.loads((self.out / "config.json").read_text())["early_stopping"]["patience"], patience)
+            self.assertEqual(self.log()[-1]["reason"], "finished" if patience == 0 else "early stopping")
+
     def test_flags_override_the_file(self):
         path = self.config({"data": f"idx:{self.data}", "epochs": 7, "model": {"hidden": [3], "dropout": 0.1},
                             "optimizer": {"name": "sgd", "lr": 0.5}})
