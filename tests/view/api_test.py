@@ -406,7 +406,9 @@ class View(tool.ToolTest):
             while is_refused(last := ask("optimizers", {"steps": 1})):
                 pass
             self.assertFalse(is_answered(long, 0), "places were free only after the long one")
-            self.assertEqual([c.getresponse().status for c in (long, *others, last)], [200] * 5)
+            for connection in others:
+                connection.close()
+            self.assertEqual([c.getresponse().status for c in (long, last)], [200, 200])
 
     def test_slow_questions_block_no_quick_ones_and_end_with_their_page(self):
         def cpu_seconds():
