@@ -382,7 +382,7 @@ class View(tool.ToolTest):
         with contextlib.ExitStack() as connections:
             def ask(name, request):
                 connection = connections.enter_context(
-                    contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=60)))
+                    contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.page.port, timeout=200)))
                 connection.request("POST", f"/api/lab/{name}", json.dumps(request), {"Authorization": f"Bearer {self.page.token}"})
                 return connection
 
