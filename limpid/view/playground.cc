@@ -210,9 +210,7 @@ class Playground::Game {
   }
 
   Params params() const { return trainer_->model(); }
-  Model model() const {
-    return setup_.problem.model(trainer_->model(), setup_.model_config());
-  }
+  Model model() const { return setup_.problem.model(trainer_->model(), setup_.model_config()); }
   const train::RunSetup& setup() const { return setup_; }
 
   void tell(Played& played) {
