@@ -10,10 +10,10 @@
 #include "limpid/compile/packings.h"
 #include "limpid/compile/pages.h"
 #include "limpid/compile/plan.h"
-#include "limpid/compile/stop_check.h"
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/arguments.h"
 
 namespace limpid {
@@ -61,7 +61,9 @@ std::size_t Executable::workspace_bytes() const {
 }
 
 std::vector<Tensor> Executable::operator()(std::span<const Tensor> inputs, ThreadPool* pool) const {
-  return *run(inputs, pool, nullptr);
+  std::optional<std::vector<Tensor>> results = run(inputs, pool, StopScope::check());
+  if (!results) throw Stopped();
+  return *std::move(results);
 }
 std::optional<std::vector<Tensor>> Executable::operator()(std::span<const Tensor> inputs,
                                                           StopCheck& check,
@@ -153,6 +155,7 @@ void Workspace::place(std::span<const void* const> inputs,
 
 void Workspace::run(std::span<const void* const> inputs, std::span<void* const> outputs) noexcept {
   place(inputs, outputs);
+  const StopScope none(nullptr);
   const DefaultFloatMode mode;
   if (whole_)
     detail::run_whole(*plan_, slots_.data(), scratch_);
@@ -167,6 +170,7 @@ bool Workspace::run(std::span<const void* const> inputs, std::span<void* const> 
     return true;
   }
   place(inputs, outputs);
+  const StopScope none(nullptr);
   const DefaultFloatMode mode;
   detail::run(*plan_, slots_.data(), scratch_, pool_, &check);
   return !check.stopped();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "limpid/compile/plan.h"
+#include "limpid/core/stop_check.h"
 
 namespace limpid::detail {
 namespace {
@@ -78,11 +79,11 @@ class Fusion {
     // Twice: after others have joined a program, it may depend on a later step than before.
     for (int pass = 0; pass < 2; ++pass)
       for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-        if (is_lanes(i)) hoist(i);
+        if (throw_if_stopped(); is_lanes(i)) hoist(i);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-      if (is_lanes(i)) sink(i);
+      if (throw_if_stopped(); is_lanes(i)) sink(i);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
-      if (!gone_[i]) finish(plan_.steps[i], i);
+      if (throw_if_stopped(); !gone_[i]) finish(plan_.steps[i], i);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i)
       if (!gone_[i]) std::swap(plan_.steps[kept++], plan_.steps[i]);

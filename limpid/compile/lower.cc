@@ -7,6 +7,7 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/barrier.h"
@@ -189,6 +190,7 @@ void Lowering::lower_nodes() {
   for (const Node* node : order) {
     began_.resize(plan_.steps.size(), now_);
     ++now_;
+    throw_if_stopped();
     lower(*node);
   }
 }

@@ -13,10 +13,10 @@
 
 #include "limpid/compile/packings.h"
 #include "limpid/compile/plan_store.h"
-#include "limpid/compile/stop_check.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/vmap.h"
 
@@ -340,7 +340,9 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 
 const std::vector<Input>& Predictor::inputs() const { return plans_->inputs(); }
 std::vector<Tensor> Predictor::operator()(std::span<const Tensor> inputs) const {
-  return *plans_->run(inputs, nullptr);
+  std::optional<std::vector<Tensor>> results = plans_->run(inputs, StopScope::check());
+  if (!results) throw Stopped();
+  return *std::move(results);
 }
 std::optional<std::vector<Tensor>> Predictor::operator()(std::span<const Tensor> inputs,
                                                          StopCheck& check) const {

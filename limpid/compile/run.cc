@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <span>
 
-#include "limpid/compile/stop_check.h"
 #include "limpid/compile/thread_pool.h"
 #include "limpid/compile/worker.h"
+#include "limpid/core/stop_check.h"
 
 namespace limpid::detail {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "limpid/compile/lowering.h"
 #include "limpid/compile/nested.h"
-#include "limpid/compile/stop_check.h"
 #include "limpid/compile/worker.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/transforms/bind.h"
 #include "limpid/transforms/control.h"
 #include "limpid/transforms/scan.h"

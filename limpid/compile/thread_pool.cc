@@ -15,6 +15,7 @@
 
 #include "limpid/core/detail/blocked_signals.h"
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 
 #ifdef __linux__
 #include <pthread.h>
@@ -223,6 +224,7 @@ void ThreadPool::keep_clear_of_caller() {
 }
 
 void ThreadPool::run(std::size_t tasks, Task task, void* context) noexcept {
+  const StopScope none(nullptr);
   if (threads_ == 1 || tasks <= 1 || busy_.exchange(true, std::memory_order_acquire)) {
     for (std::size_t i = 0; i < tasks; ++i) task(context, i, 0);
     return;

@@ -13,6 +13,7 @@
 
 #include "limpid/core/detail/sanitized.h"
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 
 namespace limpid {
 
@@ -254,8 +255,14 @@ constexpr std::uint64_t kHashPrime = 0x100000001b3ull;
 }  // namespace
 
 std::uint64_t hash(std::span<const std::byte> bytes, std::uint64_t seed) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
   std::uint64_t h = seed;
-  for (std::byte b : bytes) h = (h ^ static_cast<std::uint64_t>(b)) * kHashPrime;
+  while (!bytes.empty()) {
+    throw_if_stopped();
+    const auto chunk = bytes.first(std::min(bytes.size(), kChunk));
+    for (const std::byte b : chunk) h = (h ^ static_cast<std::uint64_t>(b)) * kHashPrime;
+    bytes = bytes.subspan(chunk.size());
+  }
   return h;
 }
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -21,6 +22,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/core/system_error.h"
 
 namespace limpid {
@@ -28,11 +30,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One system call moves at most this much: Linux stops at 2 GiB, others before.
-constexpr std::size_t kChunk = std::size_t{1} << 30;
+// One system call moves at most this much: Linux stops at 2 GiB, others before, and Ctrl-C waits
+// for its end.
+constexpr std::size_t kChunk = std::size_t{1} << 24;
 
-// What the names of temporary files begin and end with; between them is the number of the process.
+// What the names of temporary files begin and end with; between them are the host, the number of
+// the process on it, and one more number.
 constexpr std::string_view kTemporary = ".limpid-", kTemporaryEnd = ".tmp";
+
+// Tells the hosts that share a folder apart: 8 hexadecimal digits.
+std::string this_host() {
+  char name[256] = {};
+  (void)::gethostname(name, sizeof name - 1);
+  const std::string_view text(name);
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(hash(std::as_bytes(std::span(text)))));
+}
 
 std::string message_of(std::string_view verb, const fs::path& path, std::string_view reason) {
   return fmt::format("{} {}: {}", verb, in_quotes(path.string()), reason);
@@ -79,6 +91,7 @@ std::size_t checked_size(const Descriptor& file, const fs::path& path, std::uint
 void read_exactly(const Descriptor& file, const fs::path& path, std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size()) {
+    throw_if_stopped();
     const ssize_t n = ::read(file.get(), out.data() + done, std::min(out.size() - done, kChunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("read", path);
@@ -89,6 +102,7 @@ void read_exactly(const Descriptor& file, const fs::path& path, std::span<std::b
 
 void write_all(int file, const fs::path& path, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
+    throw_if_stopped();
     const ssize_t n = ::write(file, bytes.data(), std::min(bytes.size(), kChunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail_with_errno("write", path);
@@ -101,7 +115,7 @@ void write_all(int file, const fs::path& path, std::span<const std::byte> bytes)
 fs::path temporary_name(const fs::path& path) {
   static std::atomic<std::uint64_t> counter{0};
   return path.parent_path() /
-         fmt::format("{}{}-{}{}", kTemporary, ::getpid(), counter++, kTemporaryEnd);
+         fmt::format("{}{}-{}-{}{}", kTemporary, this_host(), ::getpid(), counter++, kTemporaryEnd);
 }
 
 // Removes the file unless it was moved to its final name.
@@ -239,9 +253,23 @@ Tensor read_or_map_file(const fs::path& path, std::uint64_t limit) {
   return !error && size >= kMapped ? map_file(path, limit) : read_file(path, limit);
 }
 
-bool is_left_behind(std::string_view name) {
+bool is_left_behind(const fs::path& file) {
+  constexpr std::size_t kHost = 8;
+  constexpr std::chrono::hours kLongestWrite{24};
+  const std::string whole = file.filename().string();
+  std::string_view name = whole;
   if (!name.starts_with(kTemporary) || !name.ends_with(kTemporaryEnd)) return false;
   name.remove_prefix(kTemporary.size());
+  // Versions before 0.3 wrote no host.
+  if (name.find('-') == kHost && name.find('-', kHost + 1) != std::string_view::npos) {
+    if (!name.starts_with(this_host())) {
+      // Whether a process runs on another host is not known here.
+      std::error_code error;
+      const auto written = fs::last_write_time(file, error);
+      return !error && fs::file_time_type::clock::now() - written > kLongestWrite;
+    }
+    name.remove_prefix(kHost + 1);
+  }
   pid_t process = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
   if (error != std::errc{} || *end != '-' || process <= 0 || process == ::getpid()) return true;
@@ -261,7 +289,7 @@ void AppendFile::write(std::span<const std::byte> bytes) {
   const off_t before = ::lseek(descriptor_, 0, SEEK_END);
   try {
     write_all(descriptor_, path_, bytes);
-  } catch (const Error&) {
+  } catch (...) {
     if (before >= 0) (void)!::ftruncate(descriptor_, before);
     throw;
   }

@@ -35,9 +35,10 @@ Tensor read_or_map_file(const std::filesystem::path& path, std::uint64_t limit);
 void write_file_atomically(const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> parts);
 
-// Whether this is the name of a temporary file of write_file_atomically that nobody writes any
-// more: of a process that has ended, or of an earlier one with this process's number.
-bool is_left_behind(std::string_view name);
+// Whether this is a temporary file of write_file_atomically, by its name, that nobody writes any
+// more: of a process that has ended, or of an earlier one with this process's number; of another
+// host that shares the folder, one that was not written to for a day.
+bool is_left_behind(const std::filesystem::path& file);
 
 // A file to append to.
 class AppendFile {

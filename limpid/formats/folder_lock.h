@@ -6,11 +6,12 @@
 namespace limpid {
 
 // Locks a folder for its lifetime. The system releases the lock when the process ends in any way;
-// no lock file is left. The lock is advisory: it only excludes other FolderLocks.
+// no lock file is left. The lock is advisory: it only excludes other FolderLocks. Where only files
+// can be locked, as by several hosts on NFS, the lock is that of a file .limpid-lock, which stays.
 class FolderLock {
  public:
   // Throws kIo if there is no such folder, or if another FolderLock holds it, in this process or
-  // another one on this machine.
+  // another one on this machine, or on another one where the file system says so.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

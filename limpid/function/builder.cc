@@ -11,6 +11,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/number_text.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/signature.h"
 
 namespace limpid {
@@ -162,6 +163,7 @@ Value Builder::input(std::string name, const Type& type) {
 
 std::vector<Value> Builder::call(const Op& op, std::span<const Value> inputs,
                                  Attributes attributes) {
+  throw_if_stopped();
   Node node{&op, {}, std::move(attributes), 0, scope_of_op()};
   std::vector<Type> types;
   for (const Value& v : inputs) {

@@ -8,6 +8,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
 #include "limpid/core/number_text.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/arguments.h"
 #include "limpid/function/builder.h"
 
@@ -69,6 +70,7 @@ std::vector<Tensor> interpret(const Function& function, std::span<const Tensor> 
   // Values that nothing reads after a node are released with it.
   const std::vector<std::vector<ValueId>> released = last_reads(function);
   for (const Node& node : function.nodes()) {
+    throw_if_stopped();
     const Function::CallTypes types = function.call_types(node);
     const Call call{*node.op, types.inputs, types.outputs, node.attributes, node.scope};
     std::vector<Tensor> in;

@@ -4,6 +4,7 @@
 
 #include "limpid/core/counts.h"
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/constant.h"
 #include "limpid/ops/detail/example_axis.h"
@@ -329,19 +330,36 @@ const T* operand(std::span<const void* const> in, std::size_t i) {
   return i < in.size() ? static_cast<const T*>(in[i]) : nullptr;
 }
 
+// Calls each(sizes of one image, elements of x before the image, elements of y before it).
+template <class Each>
+void for_each_image(Sizes s, const Each& each) {
+  const std::size_t images = std::exchange(s.images, 1);
+  const std::size_t x = s.groups * s.channels * s.in_elements();
+  const std::size_t y = s.groups * s.outputs * s.out_elements();
+  for (std::size_t n = 0; n < images; ++n) {
+    throw_if_stopped();
+    each(s, n * x, n * y);
+  }
+}
+
 void conv_reference(const Call& call, std::span<const void* const> in, std::span<void* const> out) {
   dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    arithmetic::convolve(sizes_of<check_conv>(call), operand<T>(in, 0), operand<T>(in, 1),
-                         operand<T>(in, 2), static_cast<T*>(out[0]));
+    for_each_image(sizes_of<check_conv>(call), [&](const auto& s, std::size_t x, std::size_t y) {
+      arithmetic::convolve(s, operand<T>(in, 0) + x, operand<T>(in, 1), operand<T>(in, 2),
+                           static_cast<T*>(out[0]) + y);
+    });
   });
 }
 void conv_transpose_reference(const Call& call, std::span<const void* const> in,
                               std::span<void* const> out) {
   dispatch_floating(call.inputs[0].dtype, [&](auto zero) {
     using T = decltype(zero);
-    arithmetic::convolve_transposed(sizes_of<check_transpose>(call), operand<T>(in, 0),
-                                    operand<T>(in, 1), operand<T>(in, 2), static_cast<T*>(out[0]));
+    for_each_image(
+        sizes_of<check_transpose>(call), [&](const auto& s, std::size_t x, std::size_t y) {
+          arithmetic::convolve_transposed(s, operand<T>(in, 0) + y, operand<T>(in, 1),
+                                          operand<T>(in, 2), static_cast<T*>(out[0]) + x);
+        });
   });
 }
 void weight_gradient_reference(const Call& call, std::span<const void* const> in,

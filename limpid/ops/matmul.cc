@@ -7,6 +7,7 @@
 #include "limpid/core/error.h"
 #include "limpid/core/fused.h"
 #include "limpid/core/half.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/core/sums.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/detail/example_axis.h"
@@ -100,10 +101,12 @@ void matmul_reference(const Call& call, std::span<const void* const> in,
       const auto* a = all_a + s * m * k;
       const auto* b = all_b + s * k * n;
       auto* c = all_c + s * m * n;
-      for (std::size_t i = 0; i < m; ++i)
+      for (std::size_t i = 0; i < m; ++i) {
+        throw_if_stopped();
         for (std::size_t j = 0; j < n; ++j)
           c[i * n + j] = dot(p.transpose_a ? a + i : a + i * k, p.transpose_a ? m : 1,
                              p.transpose_b ? b + j * k : b + j, p.transpose_b ? 1 : n, k);
+      }
     }
   };
   if (call.inputs[0].dtype == Dtype::kI8)

@@ -9,15 +9,24 @@ constexpr std::size_t kMostTasks = 16;
 
 }  // namespace
 
-Worker::Worker() : thread_([this] { work(); }) {}
+Worker::Worker(int threads) {
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {  // the system has no more threads
+    end();
+    throw;
+  }
+}
 
-Worker::~Worker() {
+Worker::~Worker() { end(); }
+
+void Worker::end() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  posted_.notify_one();
-  thread_.join();
+  posted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 bool Worker::post(std::function<void()> task, std::shared_ptr<const Ticket> ticket) {

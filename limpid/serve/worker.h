@@ -1,4 +1,4 @@
-// Worker: a thread for rare, long tasks, which run one after another.
+// Worker: threads for rare, long tasks, which begin one after another.
 #pragma once
 
 #include <condition_variable>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "limpid/serve/ticket.h"
 
@@ -14,8 +15,9 @@ namespace limpid::serve {
 
 class Worker {
  public:
-  Worker();
-  // Waits for the current task and drops the others.
+  // Starts the threads, at least one.
+  explicit Worker(int threads = 1);
+  // Waits for the tasks that have begun and drops the others.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -33,12 +35,13 @@ class Worker {
   };
 
   void work();
+  void end();
 
   std::mutex mutex_;
   std::condition_variable posted_;
   std::deque<Task> tasks_;
   bool stop_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace limpid::serve

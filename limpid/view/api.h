@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,12 +13,20 @@
 
 namespace limpid::view {
 
+// How a request is answered.
+enum class Effort : std::uint8_t {
+  kQuick,   // in milliseconds, whatever is open
+  kSlow,    // may take seconds, so it must not block others; ends when nobody waits for the answer
+  kAction,  // changes a run: once begun, it is completed
+};
+
 // An endpoint.
 struct Endpoint {
   std::string_view name = {};  // "graph", "run/log"
-  // Throws what the function that it calls throws, and kFormat for an invalid request.
+  // Throws what the function that it calls throws, and kFormat for an invalid request. Throws
+  // Stopped where a StopScope of the thread ends it; then the session is as before.
   Json (*answer)(Session& session, const JsonView& request);
-  bool slow = false;  // may take seconds, so it must not block quick ones
+  Effort effort = Effort::kSlow;
 };
 // All endpoints.
 std::span<const Endpoint> endpoints();

@@ -203,7 +203,7 @@ std::vector<std::string> keys_that_differ(Session& session, const std::string& a
 
 bool same_after(Session& session, const std::string& a, const std::string& b, std::int64_t step) {
   const StepAgain x = session.runs().at(a, step), y = session.runs().at(b, step);
-  return x.model->hash == y.model->hash;
+  return x.model->hash() == y.model->hash();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/arithmetic.h"
 #include "limpid/ops/softmax.h"
@@ -155,9 +156,12 @@ Forward forward(Session& session, const ForwardRequest& request) {
   Forward result;
   const Function& f = computed.run.function;
   const std::int64_t most = std::min(request.values, session.limits().values);
+  std::int64_t left = session.limits().shown;
   const auto add = [&](TraceRow trace, ValueId id) {
+    throw_if_stopped();
     ForwardRow row{.trace = std::move(trace)};
-    if (most > 0) row.values = values_of(computed.run[id], {}, most);
+    if (most > 0 && left > 0) row.values = values_of(computed.run[id], {}, std::min(most, left));
+    left -= std::min(most, computed.run[id].elements());
     if (request.compare)
       row.changed = differing(computed.run[id], before[static_cast<std::size_t>(id)]);
     result.rows.push_back(std::move(row));

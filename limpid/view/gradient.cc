@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/data/standardize.h"
@@ -217,6 +218,10 @@ Gradients gradient(Session& session, const GradientRequest& request) {
     scalar = loss_of_output(f, output.value, loss, counted);
   }
   const Probed probed = with_probes(f, reaching(f, output.value), scalar, target);
+  std::size_t bytes = 0;  // of the probes
+  for (const ValueId id : probed.values)
+    bytes = sum_or_most<std::size_t>(bytes, memory_of(f.type(id)));
+  session.check_memory(bytes);
   std::vector<std::size_t> wrt;
   std::vector<Tensor> inputs = prepared.ready.inputs;
   for (const ValueId id : probed.values) {
@@ -231,6 +236,7 @@ Gradients gradient(Session& session, const GradientRequest& request) {
   Gradients all{.value = exact_at(results[0], 0)};
   const Function& original = prepared.ready.model.function;
   const std::int64_t most = std::min(request.values, session.limits().values);
+  std::int64_t left = session.limits().shown;
   const Places places(original);
   std::vector<std::size_t> result_of(f.types().size(), 0);  // 0: none
   for (std::size_t i = 0; i < probed.values.size(); ++i)
@@ -256,7 +262,8 @@ Gradients gradient(Session& session, const GradientRequest& request) {
           {value_name(original, user.first_output), std::string(user.op->name), rule_of(user)});
     }
     row.statistics = statistics(tensor);
-    if (most > 0) row.values = values_of(tensor, {}, most);
+    if (most > 0 && left > 0) row.values = values_of(tensor, {}, std::min(most, left));
+    left -= std::min(most, tensor.elements());
     all.rows.push_back(std::move(row));
   }
   return all;

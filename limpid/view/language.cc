@@ -7,12 +7,14 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/builder.h"
 #include "limpid/models/generate.h"
 #include "limpid/models/prompt.h"
 #include "limpid/ops/attention_weights.h"
 #include "limpid/ops/softmax.h"
 #include "limpid/view/forward.h"
+#include "limpid/view/stoppable_lock.h"
 
 namespace limpid::view {
 namespace {
@@ -359,7 +361,11 @@ std::span<const float> Speaker::logits(const std::shared_ptr<const OpenModel>& o
     sequence_->truncate(static_cast<std::int64_t>(common));
   }
   sequence_->append(tokens.subspan(common));
-  while (!sequence_->ready()) model_->step();
+  while (!sequence_->ready()) {
+    throw_if_stopped();
+    const StopScope whole(nullptr);
+    model_->step();
+  }
   return sequence_->logits();
 }
 
@@ -378,7 +384,7 @@ Generated generate(Session& session, const GenerateRequest& request, std::int64_
                 fmt::format("the context of {} tokens is full", capacity));
   const std::int64_t vocabulary = tokenizer.size();
   Speaker& speaker = session.speaker();
-  const std::lock_guard lock(speaker.mutex);
+  const auto lock = stoppable_lock(speaker.mutex);
   Generated result;
   for (std::int64_t i = 0; i < request.count; ++i) {
     const auto logits = speaker.logits(open, tokens, session.pool());

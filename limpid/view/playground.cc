@@ -14,6 +14,7 @@
 #include "limpid/core/base64.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/core/tensor.h"
 #include "limpid/data/synthetic.h"
 #include "limpid/emit/emit.h"
@@ -25,6 +26,7 @@
 #include "limpid/train/run/run_setup.h"
 #include "limpid/transforms/vmap.h"
 #include "limpid/view/shell_quote.h"
+#include "limpid/view/stoppable_lock.h"
 #include "limpid/view/temporary.h"
 
 namespace limpid::view {
@@ -161,9 +163,19 @@ class Playground::Game {
   bool is_pure() const { return name_ == name_of(config_); }
   std::string state() const { return fmt::format("{}@{}", name_, step()); }
 
+  // Where it is stopped, no step was taken: its state keeps its name.
   void go(std::int64_t steps) {
-    for (std::int64_t i = 0; i < steps && trainer_->ending() == train::Ending::kNone; ++i)
-      trainer_->step();
+    const train::TrainState before = trainer_->state();
+    try {
+      for (std::int64_t i = 0; i < steps && trainer_->ending() == train::Ending::kNone; ++i) {
+        throw_if_stopped();
+        const StopScope whole(nullptr);
+        trainer_->step();
+      }
+    } catch (const Stopped&) {
+      trainer_->restore(before);
+      throw;
+    }
   }
 
   // Sets weights: edited ones, or those of another training of the same network.
@@ -198,9 +210,7 @@ class Playground::Game {
   }
 
   Params params() const { return trainer_->model(); }
-  Model model() const {
-    return setup_.problem.model(trainer_->model(), setup_.model_config());
-  }
+  Model model() const { return setup_.problem.model(trainer_->model(), setup_.model_config()); }
   const train::RunSetup& setup() const { return setup_; }
 
   void tell(Played& played) {
@@ -385,7 +395,7 @@ Played Playground::play(const PlayRequest& request) {
   if (request.grid < 0 || request.grid > kMostGrid)
     refuse_play(fmt::format("expected a grid of 0 to {1}, got {0}", request.grid, kMostGrid));
   if (request.box && request.box->size() != 4) refuse_play("expected a box of four numbers");
-  const std::lock_guard lock(mutex_);
+  const auto lock = stoppable_lock(mutex_);
   const std::shared_ptr<Game> now = game(request.config, request.state);
   now->move(request.moved);
   now->go(request.steps);
@@ -411,7 +421,7 @@ PlayPoints Playground::points(const PlayConfig& config) {
 PlayExport Playground::take_away(const PlayConfig& config, const std::string& state,
                                  std::int64_t steps) {
   if (steps < 0 || steps > 1'000'000) refuse_play("expected 0 to 1,000,000 steps");
-  const std::lock_guard lock(mutex_);
+  const auto lock = stoppable_lock(mutex_);
   const std::shared_ptr<Game> now = game(config, state);
   if (state.empty()) now->go(steps);
   const Model model = now->model();

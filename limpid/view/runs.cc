@@ -14,12 +14,14 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/inspect/bit_hashes.h"
 #include "limpid/optim/schedule.h"
 #include "limpid/train/log/detail/event_json.h"
 #include "limpid/train/run/checkpoint.h"
 #include "limpid/train/run/run_setup.h"
 #include "limpid/view/numbers.h"
+#include "limpid/view/stoppable_lock.h"
 
 namespace limpid::view {
 namespace {
@@ -31,17 +33,17 @@ constexpr std::int64_t kOffsets = std::int64_t{1} << 40;
 
 // ---- a log as a file
 
-std::optional<std::pair<ino_t, std::int64_t>> file_now(const fs::path& path) {
+struct FileNow {
+  ino_t file = 0;
+  std::int64_t size = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;  // of the last change
+
+  bool operator==(const FileNow&) const = default;
+};
+std::optional<FileNow> file_now(const fs::path& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
-  return std::pair{found.st_ino, static_cast<std::int64_t>(found.st_size)};
-}
-
-// Identifies the content of a file that is replaced as a whole; empty if there is none.
-std::string stamp_of(const fs::path& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return "";
-  return fmt::format("{}:{}.{}", found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+  return FileNow{found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
 }
 
 // Bytes [from, to) of a file; fewer if it became shorter.
@@ -73,6 +75,7 @@ std::int64_t each_line(const fs::path& path, std::int64_t from, std::int64_t to,
   std::string buffer;  // starts with the incomplete line at the end of the last piece
   std::int64_t whole = 0;
   while (from < to) {
+    throw_if_stopped();
     const std::size_t rest = buffer.size();
     buffer.resize(rest + static_cast<std::size_t>(std::min(kPiece, to - from)));
     file.read(buffer.data() + rest, static_cast<std::streamsize>(buffer.size() - rest));
@@ -96,53 +99,6 @@ std::int64_t each_line(const fs::path& path, std::int64_t from, std::int64_t to,
 std::string event_name(const Json& line) {
   const Json* const name = line.find("event");
   return name && name->is_string() ? name->as_string() : "";
-}
-
-// The reason why a run ended, if the last event of its log is an end.
-std::optional<std::string> reason_of_end(const fs::path& log) {
-  constexpr std::int64_t kTail = std::int64_t{1} << 20;
-  const auto now = file_now(log);
-  if (!now) return {};
-  const std::string text =
-      part_of_file(log, std::max<std::int64_t>(0, now->second - kTail), now->second);
-  std::size_t bytes = 0;
-  const auto lines = lines_of(text, bytes);
-  if (lines.empty()) return {};
-  const std::optional<Json> last = Json::try_parse(lines.back());
-  if (!last || event_name(*last) != "end") return {};
-  const Json* const reason = last->find("reason");
-  return reason && reason->is_string() ? reason->as_string() : "";
-}
-
-// The task in the first event of a log; empty if there is none.
-std::string task_of(const fs::path& log) {
-  constexpr std::int64_t kHead = std::int64_t{1} << 20;
-  const auto now = file_now(log);
-  if (!now) return "";
-  const std::string text = part_of_file(log, 0, std::min(kHead, now->second));
-  const std::optional<Json> first = Json::try_parse(text.substr(0, text.find('\n')));
-  const Json* const task = first ? first->find("task") : nullptr;
-  return task && task->is_string() ? task->as_string() : "";
-}
-
-// The number of steps done, from the end of a log.
-std::int64_t last_step(const fs::path& log) {
-  constexpr std::int64_t kTail = std::int64_t{1} << 18;
-  const auto now = file_now(log);
-  if (!now) return 0;
-  const std::string text =
-      part_of_file(log, std::max<std::int64_t>(0, now->second - kTail), now->second);
-  std::size_t bytes = 0;
-  const auto lines = lines_of(text, bytes);
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const std::optional<Json> event = Json::try_parse(*line);
-    if (!event) continue;
-    const Json* const step = event->find("step");
-    if (!step || !step->is_small_integer()) continue;
-    // A probe describes the next step.
-    return step->as_integer() + (event_name(*event) == "probe" ? 1 : 0);
-  }
-  return 0;
 }
 
 // Parses a step as to_json_line() writes it. This is faster than parsing JSON, and a log may have
@@ -188,20 +144,99 @@ std::string_view plain_event(std::string_view line) {
   return end == std::string_view::npos ? std::string_view() : line.substr(0, end);
 }
 
-// The steps done when a run was last made longer, by its log; 0 if it never was.
-std::int64_t last_extension(const fs::path& log) {
-  std::int64_t step = 0;
-  const auto now = file_now(log);
-  if (!now) return step;
-  each_line(log, 0, now->second, [&](std::string_view line) {
-    if (plain_event(line) != "resume") return;
-    const std::optional<Json> event = Json::try_parse(line);
-    const Json* const done = event ? event->find("step") : nullptr;
-    // A run that goes on with the same length logs no command.
-    if (done && done->is_small_integer() && event->find("command")) step = done->as_integer();
-  });
-  return step;
-}
+// What the page must know of a log at any time. Each byte of the log is read once: a log that did
+// not change is not opened, and of one that has grown the new lines are read. Thread-safe.
+class LogFacts {
+ public:
+  explicit LogFacts(fs::path log) : log_(std::move(log)) {}
+
+  struct Ending {
+    std::optional<std::string> reason = {};  // why the run ended, if the last event is an end
+    std::int64_t step = 0;                   // steps done
+    std::string task = {};                   // in the first event; may be empty
+  };
+  Ending ending() {
+    const std::lock_guard lock(mutex_);
+    constexpr std::int64_t kTail = std::int64_t{1} << 20;
+    const auto now = file_now(log_);
+    if (now == seen_) return ending_;
+    if (is_another(seen_ ? std::optional(seen_->file) : std::nullopt, now, read_)) {
+      ending_ = {};
+      read_ = 0;
+    }
+    seen_ = now;
+    if (!now) return ending_;
+    if (read_ == 0) ending_.task = first_task(std::min(kTail, now->size));
+    // Of a long log that nobody has followed, the end is enough. It begins inside a line.
+    const std::int64_t begin = std::max(read_, now->size - kTail);
+    const std::string text = part_of_file(log_, begin, now->size);
+    std::size_t bytes = 0;
+    const auto lines = lines_of(text, bytes);
+    read_ = begin + static_cast<std::int64_t>(bytes);
+    if (!lines.empty()) take(lines);
+    return ending_;
+  }
+
+  // The steps done when the run was last made longer; 0 if it never was.
+  std::int64_t extension() {
+    const std::lock_guard lock(mutex_);
+    const auto now = file_now(log_);
+    if (is_another(file_, now, searched_)) {
+      extension_ = 0;
+      searched_ = 0;
+    }
+    file_ = now ? std::optional(now->file) : std::nullopt;
+    if (!now) return 0;
+    searched_ += each_line(log_, searched_, now->size, [&](std::string_view line) {
+      if (plain_event(line) != "resume") return;
+      const std::optional<Json> event = Json::try_parse(line);
+      const Json* const done = event ? event->find("step") : nullptr;
+      // A run that goes on with the same length logs no command.
+      if (done && done->is_small_integer() && event->find("command"))
+        extension_ = done->as_integer();
+    });
+    return extension_;
+  }
+
+ private:
+  // Whether the log is not the file of which so many bytes were read.
+  static bool is_another(const std::optional<ino_t>& before, const std::optional<FileNow>& now,
+                         std::int64_t read) {
+    return !now || before != now->file || now->size < read;
+  }
+  std::string first_task(std::int64_t bytes) const {
+    const std::string text = part_of_file(log_, 0, bytes);
+    const std::optional<Json> first = Json::try_parse(text.substr(0, text.find('\n')));
+    const Json* const task = first ? first->find("task") : nullptr;
+    return task && task->is_string() ? task->as_string() : "";
+  }
+  void take(const std::vector<std::string_view>& lines) {
+    const std::optional<Json> last = Json::try_parse(lines.back());
+    ending_.reason.reset();
+    if (last && event_name(*last) == "end") {
+      const Json* const reason = last->find("reason");
+      ending_.reason = reason && reason->is_string() ? reason->as_string() : "";
+    }
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+      const std::optional<Json> event = Json::try_parse(*line);
+      const Json* const step = event ? event->find("step") : nullptr;
+      if (!step || !step->is_small_integer()) continue;
+      // A probe describes the next step.
+      ending_.step = step->as_integer() + (event_name(*event) == "probe" ? 1 : 0);
+      return;
+    }
+  }
+
+  const fs::path log_;
+  std::mutex mutex_;
+  // The log when its end was read, up to which byte, and what it said.
+  std::optional<FileNow> seen_;
+  std::int64_t read_ = 0;
+  Ending ending_;
+  // The log when it was last searched for extensions, up to which byte, and the last one.
+  std::optional<ino_t> file_;
+  std::int64_t searched_ = 0, extension_ = 0;
+};
 
 // Adds one line of a log.
 void add_line(std::string_view text, Gathered& gathered) {
@@ -311,8 +346,11 @@ class Runs::Replayed {
     auto nearest = states_.upper_bound(step);
     trainer_.restore((--nearest)->second);
     Moved moved{.from = nearest->first};
-    while (trainer_.steps_done() < step && trainer_.ending() == train::Ending::kNone)
+    while (trainer_.steps_done() < step && trainer_.ending() == train::Ending::kNone) {
+      throw_if_stopped();
+      const StopScope whole(nullptr);
       moved.loss = trainer_.step().step.loss;
+    }
     keep(trainer_.state());
     return moved;
   }
@@ -373,6 +411,8 @@ struct Runs::Entry {
   std::mutex error_mutex = {};
   std::string error = {};
 
+  LogFacts facts;
+
   // The log's file when it was last read.
   std::mutex log_mutex = {};
   std::optional<ino_t> file = {};
@@ -388,7 +428,8 @@ struct Runs::Entry {
   std::string replay_stamp = {};
   std::unique_ptr<Replayed> replayed = {};
 
-  Entry(std::string id_of, fs::path path) : id(std::move(id_of)), folder(std::move(path)) {}
+  Entry(std::string id_of, fs::path path)
+      : id(std::move(id_of)), folder(std::move(path)), facts(folder.log()) {}
   void join() {
     if (thread.joinable()) thread.join();
   }
@@ -398,7 +439,7 @@ struct Runs::Entry {
   }
   std::string data_now() {
     const std::lock_guard lock(data_mutex);
-    const std::string stamp = stamp_of(folder.config());
+    const std::string stamp = stamp_of_file(folder.config());
     if (stamp == data_stamp) return data;
     // At first it may be known: of a run that was started here.
     if (!data_stamp.empty() && !running) steps = -1;
@@ -452,9 +493,9 @@ fs::path Runs::folder(std::string_view id) const { return entry(id).folder.path(
 std::string Runs::data(std::string_view id) const { return entry(id).data_now(); }
 
 RunState Runs::state(std::string_view id) const {
-  const Entry& e = entry(id);
+  Entry& e = entry(id);
   if (e.running) return RunState::kRunning;
-  const std::optional<std::string> reason = reason_of_end(e.folder.log());
+  const std::optional<std::string> reason = e.facts.ending().reason;
   if (!reason) return RunState::kElsewhere;
   if (*reason != train::kInterrupted) return RunState::kFinished;
   return e.paused ? RunState::kPaused : RunState::kStopped;
@@ -465,16 +506,17 @@ Json Runs::info(std::string_view id) const {
   std::error_code ignored;
   const RunState now = state(id);
   const std::string error = e.error_now(), data = e.data_now();
+  const LogFacts::Ending ending = e.facts.ending();
   return {{"id", e.id},
           {"name", e.folder.path().filename().string()},
           {"path", e.folder.path().string()},
           {"state", name(now)},
           {"model", fs::exists(e.folder.model(), ignored) ? Json(e.id) : Json()},
           {"report", fs::exists(e.folder.report(), ignored)},
-          {"step", last_step(e.folder.log())},
+          {"step", ending.step},
           {"steps", e.steps < 0 ? Json() : Json(e.steps.load())},
           {"data", data},
-          {"task", task_of(e.folder.log())},
+          {"task", ending.task},
           {"error", error.empty() ? Json() : Json(error)}};
 }
 
@@ -515,21 +557,21 @@ LogDelta Runs::log(const LogRequest& request) {
   std::int64_t generation = 0;
   {
     const std::lock_guard lock(e.log_mutex);
-    if (e.file != now->first) {
-      e.file = now->first;
+    if (e.file != now->file) {
+      e.file = now->file;
       ++e.generation;
     }
     generation = e.generation;
   }
   std::int64_t offset = request.cursor % kOffsets;
-  if (request.cursor / kOffsets != generation || offset > now->second || offset < 0) {
+  if (request.cursor / kOffsets != generation || offset > now->size || offset < 0) {
     delta.reset = request.cursor != 0;
     offset = 0;
   }
   constexpr std::int64_t kStepBytes = 100;  // a rough estimate; plain lines are longer
-  delta.steps.reserve(static_cast<std::size_t>((now->second - offset) / kStepBytes));
+  delta.steps.reserve(static_cast<std::size_t>((now->size - offset) / kStepBytes));
   Gathered gathered{delta};
-  const std::int64_t bytes = each_line(e.folder.log(), offset, now->second,
+  const std::int64_t bytes = each_line(e.folder.log(), offset, now->size,
                                        [&](std::string_view line) { add_line(line, gathered); });
   delta.cursor = generation * kOffsets + offset + bytes;
   delta.total_steps = static_cast<std::int64_t>(delta.steps.size());
@@ -694,10 +736,10 @@ void Runs::act(std::string_view id, Action action) {
 StepAgain Runs::at(std::string_view id, std::int64_t step) {
   Entry& e = entry(id);
   const auto began = std::chrono::steady_clock::now();
-  const std::lock_guard lock(e.replay_mutex);
+  const auto lock = stoppable_lock(e.replay_mutex);
   const std::string data = e.data_now();
-  const std::int64_t extended = last_extension(e.folder.log());
-  const std::string stamp = fmt::format("{} {}", stamp_of(e.folder.config()), extended);
+  const std::int64_t extended = e.facts.extension();
+  const std::string stamp = fmt::format("{} {}", stamp_of_file(e.folder.config()), extended);
   if (stamp != e.replay_stamp) {
     e.replayed.reset();
     e.replay_stamp = stamp;
@@ -756,7 +798,7 @@ Json to_json(const StepAgain& a) {
           {"step", a.step},
           {"steps", a.steps},
           {"from", a.from},
-          {"hash", fmt::format("{:016x}", a.model->hash)},
+          {"hash", fmt::format("{:016x}", a.model->hash())},
           {"loss", a.loss ? number_json(*a.loss) : Json()},
           {"verified", a.verified ? Json(*a.verified) : Json()},
           {"seconds", a.seconds}};

@@ -1,6 +1,7 @@
 #include "limpid/view/session.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "limpid/core/counts.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/utf8.h"
@@ -27,6 +29,7 @@
 #include "limpid/view/numbers.h"
 #include "limpid/view/playground.h"
 #include "limpid/view/runs.h"
+#include "limpid/view/stoppable_lock.h"
 #include "limpid/view/temporary.h"
 
 namespace limpid::view {
@@ -81,18 +84,32 @@ std::vector<std::string> layers_of(const Function& f) {
   return layers;
 }
 
+std::string stamp_of_file(const fs::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return "";
+  return fmt::format("{}:{}:{}.{:09}", found.st_ino, found.st_size, found.st_mtim.tv_sec,
+                     found.st_mtim.tv_nsec);
+}
+
+std::size_t memory_of(const Type& type) {
+  return product_or_most<std::size_t>(size_of(type.dtype),
+                                      static_cast<std::size_t>(type.shape.elements()));
+}
+
 void look_into(OpenModel& open) {
-  if (!open.has_function) {
-    std::vector<Tensor> tensors = open.model.params.values();
-    open.hash = hash_of_numbers(tensors);
-    return;
-  }
+  if (!open.has_function) return;
   try {
     open.config = data_config_of(open.model);
     open.tokenizer = open.config ? tokenizer_of(*open.config) : std::nullopt;
   } catch (const Error&) {  // a model may have a config in another form
   }
-  open.hash = hash_of_model(open.model);
+}
+
+std::uint64_t OpenModel::hash() const {
+  const auto lock = stoppable_lock(kept_hash->mutex);
+  if (!kept_hash->known)
+    kept_hash->known = has_function ? hash_of_model(model) : hash_of_numbers(model.params.values());
+  return *kept_hash->known;
 }
 
 Session::Session(Options options)
@@ -131,6 +148,7 @@ std::vector<std::shared_ptr<const OpenModel>> Session::models() const {
 std::shared_ptr<const OpenModel> Session::put(std::shared_ptr<OpenModel> open) {
   const std::lock_guard lock(mutex_);
   if (open->id.empty()) open->id = fmt::format("m{}", next_model_++);
+  if (open->version.empty()) open->version = fmt::format("v{}", next_version_++);
   for (auto& old : models_)
     if (old->id == open->id) return old = std::move(open);
   const auto is_step = [](const auto& m) { return m->origin == Origin::kStep; };
@@ -149,32 +167,37 @@ std::shared_ptr<const OpenModel> Session::add(OpenModel open) {
   return put(std::make_shared<OpenModel>(std::move(open)));
 }
 
+std::shared_ptr<const OpenModel> Session::known(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& m : models_)
+    if (m->id == id) return m;
+  return nullptr;
+}
+
 std::shared_ptr<const OpenModel> Session::model(std::string_view id) {
-  std::shared_ptr<const OpenModel> found;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& m : models_)
-      if (m->id == id) found = m;
-  }
   if (!runs_->has(id)) {
-    if (found) return found;
+    if (auto found = known(id)) return found;
     throw Error(ErrorCode::kNotFound, fmt::format("no model {} is open", in_quotes(id)));
   }
   // A run's model is the one in its folder now.
   const train::RunFolder folder(runs_->folder(id));
-  std::error_code error;
-  const auto written = fs::last_write_time(folder.model(), error);
-  if (error)
-    throw Error(ErrorCode::kNotFound,
-                fmt::format("run {} has no model yet: look at one of its steps", in_quotes(id)));
-  const std::string stamp =
-      fmt::format("{}#{}", folder.model().string(), written.time_since_epoch().count());
-  if (found && found->path == stamp) return found;
+  const auto version = [&] {
+    std::string stamp = stamp_of_file(folder.model());
+    if (stamp.empty())
+      throw Error(ErrorCode::kNotFound,
+                  fmt::format("run {} has no model yet: look at one of its steps", in_quotes(id)));
+    return stamp;
+  };
+  if (auto found = known(id); found && found->version == version()) return found;
+  const auto lock = stoppable_lock(opening_);  // two requests do not read it twice
+  const std::string now = version();
+  if (auto found = known(id); found && found->version == now) return found;
   auto open = std::make_shared<OpenModel>();
   open->id = id;
   open->name = file_name(folder.path().string());
   open->origin = Origin::kRun;
-  open->path = stamp;
+  open->path = folder.model().string();
+  open->version = now;
   open->model = load_model(folder.model());
   open->data = runs_->data(id);
   look_into(*open);
@@ -252,7 +275,7 @@ std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const s
     throw Error(ErrorCode::kNotFound,
                 fmt::format("part: expected train, validation or test, got {}", in_quotes(part)));
   // A run that was started anew has another model of the same id.
-  const std::string key = fmt::format("{}\n{:016x}\n{}\n{}", model.id, model.hash, part, spec);
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", model.id, model.version, part, spec);
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = data_.find(key); found != data_.end()) return found->second;
@@ -279,13 +302,37 @@ std::shared_ptr<const Dataset> Session::examples(const OpenModel& model, const s
 
 // ---- values
 
+void Session::check_memory(std::size_t bytes) const {
+  if (bytes > limits().memory)
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the values of this request take {} bytes, the limit is {}", bytes,
+                            limits().memory));
+}
+
 Executable Session::compiled(const Function& function) {
+  std::size_t bytes = 0;
+  for (const Output& output : function.outputs())
+    bytes = sum_or_most<std::size_t>(bytes, memory_of(function.type(output.value)));
+  check_memory(bytes);
+  std::optional<Executable> executable;
+  {
+    const std::lock_guard lock(planning_);
+    for (const auto& [key, plan] : plans_)
+      if (key == function) executable = plan;
+  }
+  // Without the lock: others need not wait. Two may plan the same, and keep one of the plans.
+  if (!executable) executable = compile(function);
+  check_memory(sum_or_most<std::size_t>(bytes, executable->workspace_bytes()));
   const std::lock_guard lock(planning_);
-  return plans_.get(function, [&] { return compile(function); });
+  return plans_.get(function, [&] { return *executable; });
 }
 
 std::vector<Tensor> Session::values(const Function& function, std::vector<Tensor> inputs) {
   check_arguments(function, inputs);
+  std::size_t bytes = 0;
+  for (std::size_t id = function.inputs().size(); id < function.types().size(); ++id)
+    bytes = sum_or_most<std::size_t>(bytes, memory_of(function.types()[id]));
+  check_memory(bytes);
   std::vector<Tensor> all = inputs;
   if (flops_of(function) < kFlopsWorthPlan) {
     interpret(function, inputs,
@@ -386,7 +433,7 @@ Json model_json(const OpenModel& open) {
           {"text", open.tokenizer ? Json(first_text(*open.tokenizer)) : Json()},
           {"data", open.data.empty() ? Json() : Json(open.data)},
           {"layers", Json(layers_of(f))},
-          {"hash", fmt::format("{:016x}", open.hash)},
+          {"version", open.version},
           {"note", open.model.note.empty() ? Json() : Json(open.model.note)}};
 }
 

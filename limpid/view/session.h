@@ -38,6 +38,8 @@ struct Limits {
   std::size_t models = 64;                      // open at a time
   std::int64_t rows = 100'000;                  // of a generated data set
   std::size_t edits = 256;                      // of a request
+  std::size_t memory = std::size_t{4} << 30;    // bytes of the values of a request
+  std::int64_t shown = std::int64_t{1} << 22;   // elements of all tensors in a response
 };
 
 // The origin of a model.
@@ -56,8 +58,18 @@ struct OpenModel {
   bool has_function = true;
   std::optional<DataConfig> config = {};  // of its training data
   std::optional<Tokenizer> tokenizer = {};
-  std::string data = {};  // the training data set; may be empty
-  std::uint64_t hash = 0;
+  std::string data = {};     // the training data set; may be empty
+  std::string version = {};  // changes with the model of an id
+
+  // Of the model, or of the tensors of a file without a function. Reads all of its numbers at the
+  // first call, which may be that of any thread.
+  std::uint64_t hash() const;
+
+  struct Hash {
+    std::mutex mutex = {};
+    std::optional<std::uint64_t> known = {};
+  };
+  std::shared_ptr<Hash> kept_hash = std::make_shared<Hash>();
 };
 
 class Session {
@@ -107,28 +119,39 @@ class Session {
   // throws.
   void check_data(const std::string& spec) const;
 
+  // Throws kUnsupported if the values of a request take more bytes than limits().memory.
+  void check_memory(std::size_t bytes) const;
   // The compiled Function. Keeps the most recently used plans, with the Function as key, so that an
-  // edited or changed model gets its own plan.
+  // edited or changed model gets its own plan. Throws what check_memory() throws.
   Executable compiled(const Function& function);
   // Every value of a run of the Function, by ValueId. Compiled if it pays off; the bits are those
-  // of the interpreter.
+  // of the interpreter. Throws what check_memory() throws.
   std::vector<Tensor> values(const Function& function, std::vector<Tensor> inputs);
 
  private:
   std::shared_ptr<const OpenModel> put(std::shared_ptr<OpenModel> open);
+  // The model of this id as it was opened last; nullptr if it was not.
+  std::shared_ptr<const OpenModel> known(std::string_view id) const;
 
   Options options_;
   ThreadPool pool_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const OpenModel>> models_;
-  std::size_t next_model_ = 0;
+  std::size_t next_model_ = 0, next_version_ = 0;
   std::map<std::string, std::shared_ptr<const Dataset>> data_;
-  std::mutex planning_;
+  std::mutex planning_, opening_;
   PlanStore<Function, Executable> plans_{16};
   std::unique_ptr<Runs> runs_;
   std::unique_ptr<Playground> playground_;
   std::unique_ptr<Speaker> speaker_;
 };
+
+// Identifies the content of a file that is replaced as a whole, by its inode, size and time of
+// change; empty if there is no such file.
+std::string stamp_of_file(const std::filesystem::path& path);
+
+// The bytes of a tensor; at most the largest std::size_t.
+std::size_t memory_of(const Type& type);
 
 // A token's text for display; bytes that are no UTF-8 by themselves as "<ce>".
 std::string token_text(const Tokenizer& tokenizer, std::int32_t token);
@@ -137,7 +160,7 @@ std::string token_text(const Tokenizer& tokenizer, std::int32_t token);
 // name if it has no scope or shares it.
 std::vector<std::string> layers_of(const Function& f);
 
-// Fills in config, tokenizer and hash of open.model.
+// Fills in config and tokenizer of open.model.
 void look_into(OpenModel& open);
 
 // To JSON, as in docs/view-api.md.

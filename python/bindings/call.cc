@@ -270,9 +270,11 @@ void add_calls(py::module_& m) {
              const Function& f = function_of(function, "Predictor");
              const Params p = params_from(params, "Predictor");
              ThreadPool* const pool = pool_of(threads);
-             const Unlocked release;
-             return std::make_unique<Predictor>(
-                 f, p, Predictor::Options{.most_rows = most_rows, .pool = pool, .shared = shared});
+             return unlocked([&] {
+               return std::make_unique<Predictor>(
+                   f, p,
+                   Predictor::Options{.most_rows = most_rows, .pool = pool, .shared = shared});
+             });
            }),
            py::arg("function"), py::arg("params"), py::arg("most_rows") = 256,
            py::arg("threads") = 1, py::arg("shared") = std::vector<std::string>())
@@ -287,8 +289,7 @@ void add_calls(py::module_& m) {
       .def(
           "prepare",
           [](Predictor& predict, const std::vector<std::int64_t>& rows) {
-            const Unlocked release;
-            predict.prepare(rows);
+            unlocked([&] { predict.prepare(rows); });
           },
           py::arg("rows"), "Compiles plans of exactly so many rows each.")
       .def_property_readonly("bytes", method(&Predictor::bytes),

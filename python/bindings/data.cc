@@ -529,8 +529,7 @@ Writer::Writer(nn::LanguageModel model) : state_(std::make_shared<State>(std::mo
 
 void Writer::prepare() {
   const Use use(*state_);
-  const Unlocked release;
-  state_->model.prepare();
+  unlocked([&] { state_->model.prepare(); });
 }
 
 std::unique_ptr<Written> Writer::begin(const std::vector<std::int32_t>& prompt, double temperature,
@@ -547,6 +546,7 @@ std::int32_t Written::draw() {
   const Writer::Use use(*state_);
   return interruptible([&](StopCheck& check) -> std::optional<std::int32_t> {
     while (!sequence_->ready()) {
+      const StopScope whole(nullptr);
       state_->model.step();
       if (check.stops()) return std::nullopt;
     }

@@ -578,12 +578,7 @@ void add_layers(py::module_& m) {
       .def("init",
            [](const Layer& layer, const Key& key) {
              if (!layer.init) return to_python(Params());
-             Params params;
-             {
-               const Unlocked unlocked;
-               params = layer.init(key);
-             }
-             return to_python(params);
+             return to_python(unlocked([&] { return layer.init(key); }));
            })
       .def("init_state",
            [](const Layer& layer) {

@@ -34,12 +34,6 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-template <class F>
-auto unlocked(const F& code) {
-  const Unlocked release;
-  return code();
-}
-
 // While it lives, the calling thread holds the lock, whether it did before or not.
 class Locked {
  public:

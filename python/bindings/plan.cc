@@ -23,9 +23,8 @@ void forked() { ++process; }
 // Below this a run takes less than a microsecond or two.
 constexpr double kShort = 50'000;
 
-Executable compile_unlocked(const Function& function, std::shared_ptr<Packings> packings) {
-  const Unlocked unlocked;
-  return compile(function, {.packings = std::move(packings)});
+Executable compile_unlocked(const Function& function, const std::shared_ptr<Packings>& packings) {
+  return unlocked([&] { return compile(function, {.packings = packings}); });
 }
 
 std::size_t digest(const Function& f) {

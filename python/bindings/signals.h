@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "limpid/compile/stop_check.h"
+#include "limpid/core/stop_check.h"
 #include "lock.h"
 
 namespace limpid::python {
@@ -15,19 +15,37 @@ namespace limpid::python {
 StopCheck signal_check();
 
 // code(check) without the interpreter's lock: a std::optional, empty where the check ended the run.
+// The check is that of a StopScope, too.
 template <class Code>
 auto interruptible(const Code& code) {
   StopCheck check = signal_check();
-  auto result = [&] {
-    const Unlocked unlocked;
-    return code(check);
-  }();
-  if (!result) throw py::error_already_set();
-  return *std::move(result);
+  try {
+    auto result = [&] {
+      const StopScope scope(check);
+      const Unlocked unlocked;
+      return code(check);
+    }();
+    if (result) return *std::move(result);
+  } catch (const Stopped&) {
+  }
+  throw py::error_already_set();
 }
 
-// As above, for what has no StopCheck but calls a function between the parts of its work, such as
-// an Observer: code(function), which gives a result.
+// code() without the interpreter's lock, in a StopScope.
+template <class Code>
+auto unlocked(const Code& code) {
+  StopCheck check = signal_check();
+  try {
+    const StopScope scope(check);
+    const Unlocked release;
+    return code();
+  } catch (const Stopped&) {
+  }
+  throw py::error_already_set();
+}
+
+// As above, for what calls a function between the parts of its work, such as an Observer:
+// code(function), which gives a result.
 template <class Code>
 auto interruptible_between(const Code& code) {
   struct Ended {};

@@ -75,9 +75,10 @@ class RunObject {
     }
     std::optional<train::CustomModel> custom;
     if (!network.is_none()) custom = custom_from(py::cast<py::tuple>(network));
-    const Unlocked release;
-    run_ = custom ? std::make_unique<train::Run>(chosen, std::move(split), *custom, options)
-                  : std::make_unique<train::Run>(chosen, std::move(split), options);
+    run_ = unlocked([&] {
+      return custom ? std::make_unique<train::Run>(chosen, std::move(split), *custom, options)
+                    : std::make_unique<train::Run>(chosen, std::move(split), options);
+    });
   }
 
   void on_event(const py::function& listener) {

@@ -401,12 +401,24 @@ class Configuration(TrainTest):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
         return path
 
+    def test_what_is_printed_goes_into_no_file_of_the_run(self):
+        """A closed standard output is no number for the log to get."""
+        subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", tool.TOOL, *map(str, self.arguments("--epochs", "2"))], timeout=120)
+        self.assertEqual(self.log()[-1]["reason"], "finished")
+
     def test_the_effective_configuration_repeats_the_run(self):
         self.output(*self.arguments("--epochs", "3", "--warmup", "2", "--clip-norm", "1", "--label-smoothing", "0.1"))
         again = self.folder / "again"
         self.output("train", "--config", self.out / "config.json", "--out", again, "--threads", "1")
         self.expect_same_run(again)
         self.assertEqual((self.out / "config.json").read_text(), (again / "config.json").read_text())
+
+    def test_a_table_stops_early_unless_its_length_is_chosen(self):
+        table = self.folder / "t.csv"
+        table.write_text("a,b,kind\n" + "".join(f"{i % 7},{i % 5},{'pq'[i % 7 > 3]}\n" for i in range(200)))
+        for more, patience in (((), 20), (("--epochs", "2"), 0), (("--patience", "3"), 3)):
+            self.output("train", "--data", f"csv:{table},target=kind", *more, "--out", self.out, "--overwrite")
+            self.assertEqual(json.loads((self.out / "config.json").read_text())["early_stopping"]["patience"], patience)
 
     def test_flags_override_the_file(self):
         path = self.config({"data": f"idx:{self.data}", "epochs": 7, "model": {"hidden": [3], "dropout": 0.1},

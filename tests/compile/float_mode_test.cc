@@ -9,8 +9,8 @@
 
 #include "limpid/compile/executable.h"
 #include "limpid/compile/profile.h"
-#include "limpid/compile/stop_check.h"
 #include "limpid/core/key.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"
 #include "limpid/ops/ops.h"

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "limpid/compile/packings.h"
-#include "limpid/compile/stop_check.h"
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/formats/model.h"
 #include "limpid/function/builder.h"
 #include "limpid/function/interpret.h"

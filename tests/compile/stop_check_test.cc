@@ -1,11 +1,19 @@
 // Runs that are ended early: what is asked, when, and that nothing is left behind.
-#include "limpid/compile/stop_check.h"
+#include "limpid/core/stop_check.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string>
 #include <thread>
+#include <utility>
 
+#include "limpid/formats/file.h"
+#include "limpid/formats/npy.h"
+#include "limpid/function/interpret.h"
 #include "limpid/limpid.h"
 
 namespace limpid {
@@ -184,6 +192,96 @@ TEST(Stopping, ShortRunsDoNotAsk) {
   EXPECT_TRUE(longer(std::vector{Tensor::zeros(many)}, check));
   const Predictor predict(net.function(), net.init(Key(0)), {.most_rows = 16});
   EXPECT_TRUE(predict(std::vector{nn::normal(1.0)(Key(3), {16, 4})}, check));
+}
+
+// ---- whatever a thread does
+
+// Work that is asked to end at once, and, if it is long, in its middle: the first answer is then
+// no.
+template <class Work>
+void expect_stopped(const Work& work, bool in_its_middle = false, int line = __builtin_LINE()) {
+  bool ends = !in_its_middle;
+  StopCheck check([&] { return std::exchange(ends, true); });
+  const StopScope scope(check);
+  EXPECT_THROW(work(), Stopped) << "line " << line;
+}
+
+TEST(StopScope, EndsWhatItsThreadDoes) {
+  const Type type{Dtype::kF32, {4, 4}};
+  const auto small = [&] {
+    return trace("small", {{"x", type}}, [](std::span<const Value> in) {
+      return std::vector<Value>{matmul(in[0], in[0])};
+    });
+  };
+  const Function f = small();
+  const std::vector<Tensor> x{nn::normal(1.0)(Key(1), {4, 4})};
+  const Tensor bytes = Tensor::zeros({Dtype::kU8, {5 << 20}});
+  expect_stopped(small);
+  expect_stopped([&] { return vmap(f, {0}, 3); });
+  expect_stopped([&] { return compile(f); });
+  expect_stopped([&] { return interpret(f, x); });
+  expect_stopped([&] { return hash(bytes); });
+  const Function reference =
+      trace("long", {{"x", {Dtype::kF32, {kSize, kSize}}}},
+            [](std::span<const Value> in) { return std::vector<Value>{matmul(in[0], in[0])}; });
+  expect_stopped([&] { return interpret(reference, square()); }, true);
+  const Executable executable = compile(long_function());
+  expect_stopped([&] { return executable(square()); });
+  EXPECT_NO_THROW(compile(f)(x));
+}
+
+// A scope inside another counts alone, and what is not to be left half done has one without check.
+TEST(StopScope, TheInnermostCounts) {
+  StopCheck ends([] { return true; }), goes_on([] { return false; });
+  const StopScope outer(ends);
+  {
+    const StopScope inner(goes_on);
+    EXPECT_NO_THROW(throw_if_stopped());
+    const StopScope none(nullptr);
+    EXPECT_EQ(StopScope::check(), nullptr);
+    EXPECT_NO_THROW(throw_if_stopped());
+  }
+  EXPECT_EQ(StopScope::check(), &ends);
+  EXPECT_THROW(throw_if_stopped(), Stopped);
+  std::thread([] { EXPECT_NO_THROW(throw_if_stopped()); }).join();
+}
+
+// They must not throw, on the calling thread either. Runs of plans are such tasks.
+TEST_P(Stopping, TasksOfAPoolHaveNoScope) {
+  ThreadPool pool({.threads = GetParam()});
+  StopCheck check([] { return true; });
+  const StopScope scope(check);
+  std::atomic<int> done = 0;
+  pool.run(
+      5,
+      [](void* count, std::size_t, int) {
+        throw_if_stopped();
+        ++*static_cast<std::atomic<int>*>(count);
+      },
+      &done);
+  EXPECT_EQ(done, 5);
+}
+
+// A file is whole or as before, and no other is left.
+TEST(StopScope, FilesAreWhole) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "limpid-stop-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const std::filesystem::path folder = pattern, path = folder / "file";
+  const auto write = [&](std::string_view text) {
+    const std::span<const std::byte> part = std::as_bytes(std::span(text));
+    write_file_atomically(path, {&part, 1});
+  };
+  write("before");
+  expect_stopped([&] { write("after"); });
+  expect_stopped([&] { return read_file(path, 100); });
+  expect_stopped([&] { save_npy(folder / "array.npy", Tensor::zeros({Dtype::kF32, {3}})); });
+  const Tensor text = read_file(path, 100);
+  EXPECT_EQ(std::memcmp(text.bytes().data(), "before", 6), 0);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  EXPECT_EQ(names, std::vector<std::string>{"file"});
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

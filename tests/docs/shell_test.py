@@ -1,4 +1,5 @@
-"""Runs the commands of a page's `sh` blocks, line by line, as somebody would who follows it: each must end with 0.
+"""Runs the commands of a page's `sh` blocks, line by line, as somebody would who follows it: each must end with 0. Those of its
+`console` blocks must print what the page shows.
 
 usage: shell_test.py TOOL PAGE
 
@@ -78,6 +79,7 @@ class Shell(unittest.TestCase):
         run = subprocess.run(["bash", "-c", line], cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         self.assertEqual(run.returncode, 0, f"{line}\n{run.stdout}")
+        return run.stdout
 
     def serve(self, line):
         """The server is stopped as soon as it prints its address."""
@@ -92,6 +94,11 @@ class Shell(unittest.TestCase):
         run = 0
         written = set()
         for block in pages.blocks_of(pathlib.Path(PAGE).read_text()):
+            for command, expected in pages.commands_of(block) if block.kind == "console" else ():
+                with self.subTest(command):
+                    printed = self.run_line(command)
+                    if expected:
+                        self.assertEqual(printed, expected)
             if block.kind != "sh":
                 continue
             for number, line in enumerate(block.body.splitlines()):

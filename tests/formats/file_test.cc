@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -352,16 +353,27 @@ TEST(WriteFile, SynchronisesTheFileBeforeItsNameAndTheFolderAfterIt) {
   synced = nullptr;
   ASSERT_EQ(order.size(), 2U);
   EXPECT_NE(order[0].find(".limpid-"), std::string::npos) << order[0];
-  EXPECT_TRUE(is_left_behind(std::filesystem::path(order[0]).filename().string())) << order[0];
+  EXPECT_TRUE(is_left_behind(order[0])) << order[0];
   EXPECT_EQ(std::filesystem::path(order[1]), std::filesystem::canonical(folder.path()));
 }
 #endif
+
+// What the names of temporary files have of this host.
+std::string host() {
+  char name[256] = {};
+  EXPECT_EQ(::gethostname(name, sizeof name - 1), 0);
+  const std::string_view text(name);
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08x",
+                static_cast<unsigned>(hash(std::as_bytes(std::span(text)))));
+  return digits;
+}
 
 // In a container every process has the same number, and one that was killed leaves its file.
 TEST(WriteFile, TakesAnotherNameThanFilesThatAreThere) {
   const testing::TemporaryFolder folder;
   write_text(folder / "a", "x");
-  const std::string prefix = ".limpid-" + std::to_string(::getpid()) + "-";
+  const std::string prefix = ".limpid-" + host() + "-" + std::to_string(::getpid()) + "-";
   for (int i = 0; i < 2000; ++i)
     std::ofstream(folder / (prefix + std::to_string(i) + ".tmp")) << "left";
   write_text(folder / "a", "y");
@@ -392,6 +404,26 @@ TEST(WriteFile, LeavesItsNamesBehindAndNoOthers) {
   EXPECT_FALSE(is_left_behind("limpid-" + own + "-0.tmp"));
   for (const char* name : {".limpid-.tmp", ".limpid-x-0.tmp", ".limpid-0-0.tmp", ".limpid-1.tmp"})
     EXPECT_TRUE(is_left_behind(name)) << name;  // of no process
+}
+
+// Of two hosts that share a folder, each has processes of the same numbers.
+TEST(WriteFile, LeavesTheFilesOfOtherHosts) {
+  const testing::TemporaryFolder folder;
+  const std::string own = std::to_string(::getpid());
+  EXPECT_TRUE(is_left_behind(".limpid-" + host() + "-" + own + "-0.tmp"));
+  if (::getpid() != 1) {
+    EXPECT_FALSE(is_left_behind(".limpid-" + host() + "-1-0.tmp"));
+  }
+  const std::string other = host() == "00000000" ? "00000001" : "00000000";
+  const auto file = folder / (".limpid-" + other + "-" + own + "-0.tmp");
+  EXPECT_FALSE(is_left_behind(file)) << "there is none";
+  std::ofstream(file) << "is written";
+  EXPECT_FALSE(is_left_behind(file));
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(file, now - std::chrono::hours(23));
+  EXPECT_FALSE(is_left_behind(file));
+  std::filesystem::last_write_time(file, now - std::chrono::hours(25));
+  EXPECT_TRUE(is_left_behind(file));
 }
 
 TEST(WriteFile, TakesAnyName) {

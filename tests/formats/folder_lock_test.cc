@@ -2,15 +2,47 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 #include "tests/formats/helpers.h"
 #include "tests/refusals.h"
 
+namespace {
+
+bool locks_only_files = false;  // as NFS does
+
+}  // namespace
+
+// Instead of the C library's.
+extern "C" int flock(int descriptor, int operation) {
+  struct stat found {};
+  if (locks_only_files && ::fstat(descriptor, &found) == 0 && S_ISDIR(found.st_mode)) {
+    errno = EBADF;
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+}
+
 namespace limpid {
 namespace {
+
+TEST(FolderLock, IsThatOfAFileWhereFoldersHaveNone) {
+  const testing::TemporaryFolder folder;
+  locks_only_files = true;
+  auto lock = std::make_unique<FolderLock>(folder.path());
+  EXPECT_THROW(FolderLock second(folder.path()), Error);
+  lock.reset();
+  EXPECT_NO_THROW(FolderLock again(folder.path()));
+  locks_only_files = false;
+  EXPECT_EQ(folder.names(), std::vector<std::string>{".limpid-lock"});
+}
 
 TEST(FolderLock, HasOneHolder) {
   const testing::TemporaryFolder folder;

@@ -249,6 +249,10 @@ class Choices(Refusals):
         self.refused(lambda: N.Linear(4, "three"), TypeError)
         self.refused(lambda: N.BatchNorm(3, momentum=float("nan")), ValueError)
 
+    def test_sizes_are_those_of_the_parameters(self):
+        net, other = N.mlp([4, 8, 2], lp.relu), N.mlp([4, 16, 2], lp.relu)
+        self.refused(lambda: net(other.init(), lp.ones(4)), ValueError)
+
     def test_parts(self):
         for make in (lambda part: N.sequential(part), N.Residual, lambda part: N.PreNorm(part, lp.relu), lambda part: N.PostNorm(lp.relu, part)):
             self.refused(lambda: make("relu"), TypeError)

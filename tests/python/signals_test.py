@@ -2,7 +2,9 @@
 """Signals during a long call: their handlers run while it computes, and may end it."""
 
 import functools
+import os
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -83,6 +85,31 @@ class Interrupted(unittest.TestCase):
         self.check(lambda: f.interpret(x))
         self.check(lambda: lp.inspect.trace(f, x))
         self.check(lambda: lp.inspect.neuron(f, "layers.0", 0, x))
+
+    def test_one_call_of_the_reference_arithmetic(self):
+        f = lp.trace(lambda x: lp.matmul(x, x), "f32[1500, 1500]")
+        self.check(lambda: f.interpret(np.zeros((1500, 1500), np.float32)))
+
+    def test_transforming_and_planning(self):
+        def long(x):
+            for _ in range(4000):
+                x = lp.softmax(lp.layer_norm(x))
+            return x
+
+        f = lp.trace(long, "f32[8, 16]")
+        self.check(lambda: lp.expand(lp.grad(lp.trace(lambda x: lp.mean(f(x)), "f32[8, 16]"))))
+        self.check(lambda: f.plan())
+        self.check(lambda: lp.compile(f)(floats(8, 16)))
+
+    def test_a_file_that_nobody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pipe.npy")
+            os.mkfifo(path)
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                self.check(lambda: lp.save(path, floats(1_000_000)))
+            finally:
+                os.close(reader)
 
     def test_models(self):
         net = lp.nn.mlp([8, 2048, 2048, 2], lp.relu)

@@ -1,4 +1,4 @@
-// Worker: tasks of one thread, one after another.
+// Worker: tasks that begin one after another, on one thread or several.
 #include "limpid/serve/worker.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +39,16 @@ TEST(Worker, RunsTasksInTheirOrderAndLetsSixteenWait) {
   busy.end();
   ended.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+}
+
+TEST(Worker, RunsAsManyTasksAtATimeAsItHasThreads) {
+  Worker worker(2);
+  Busy first(worker), second(worker);  // each waits until its task has begun
+  second.end();
+  std::promise<void> ended;
+  EXPECT_TRUE(worker.post([&ended] { ended.set_value(); }));
+  ended.get_future().wait();
+  first.end();
 }
 
 // What a client no longer waits for takes neither time nor a place.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -21,6 +22,7 @@
 
 #include "limpid/compile/thread_pool.h"
 #include "limpid/distribute/in_process.h"
+#include "limpid/inspect/bit_hashes.h"
 #include "limpid/models/open_model.h"
 #include "limpid/train/run/earlier_runs.h"
 #include "limpid/train/run/run_folder.h"
@@ -924,6 +926,41 @@ TEST(Run, NamesTheInputThatIsNotFinite) {
       train::Run run(config, std::move(data));
       expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
     }
+}
+
+// An evaluation may take minutes. Who ends the run within it has the state before the step.
+TEST(Run, IsStoppedWithinTheEvaluationOfAnEpoch) {
+  const TemporaryFolder folder;
+  TrainConfig config = small_config();
+  config.data = "moons:1,count=2000";
+  config.batch = 500;
+  config.hidden = {64};
+  train::Run run(config, {.folder = folder / "run"});
+  run.start();
+  const std::int64_t last = run.trainer().steps_an_epoch();
+  while (run.trainer().steps_done() < last - 1) EXPECT_FALSE(run.step());
+  EXPECT_TRUE(run.step([] { return true; }));
+  EXPECT_EQ(run.trainer().steps_done(), last - 1);
+  EXPECT_EQ(run.interrupt().step, last - 1);
+  run.resume();
+  run.train();
+  train::Run whole(config, {.folder = folder / "whole"});
+  whole.train();
+  EXPECT_EQ(hash_of_model(run.model()), hash_of_model(whole.model()));
+}
+
+// The interpreter would take hours for a large network.
+TEST(Run, AStepOfVeryManyOperationsIsNotReplayed) {
+  TrainConfig config = small_config();
+  config.data = "moons:1,count=3000";
+  config.hidden = {4096, 4096};
+  config.batch = 1024;
+  config.rate = 1e30;
+  train::Run run(config);
+  const std::clock_t began = std::clock();  // of this process alone
+  expect_refused(ErrorCode::kInvalidArgument, [&] { run.train(); });
+  // By the reference arithmetic it takes minutes.
+  EXPECT_LT((std::clock() - began) / CLOCKS_PER_SEC, 60);
 }
 
 TEST(Run, ALossThatIsNotFiniteEndsItWithTheStateBefore) {

@@ -307,7 +307,7 @@ TEST_F(ViewCompare, EditsAreGivenAsTextAndAsAModel) {
   EXPECT_FALSE(edit_text(*session_, subject_of(kept->id, 4)).command);
   edited.changes.push_back({.edit = {.at = "%1", .change = Edit::Patch{}}, .patch = edited.input});
   EXPECT_FALSE(edit_text(*session_, edited).command);
-  EXPECT_NE(keep(*session_, edited, "patched")->hash, kept->hash);
+  EXPECT_NE(keep(*session_, edited, "patched")->hash(), kept->hash());
   EXPECT_THROW(edit_text(*session_, {"r0", {}, edited.changes}), Error);
   EXPECT_THROW(keep(*session_, edited, ""), Error);
   EXPECT_THROW(keep(*session_, edited, std::string(201, 'a')), Error);
@@ -345,7 +345,7 @@ TEST_F(ViewCompare, AVariantOfTensorsAloneIsNoModel) {
   const auto open = session_->add(std::move(tensors));
   const auto kept = keep(*session_, {.model = open->id}, "variant");
   EXPECT_FALSE(kept->has_function);
-  EXPECT_EQ(kept->hash, open->hash);
+  EXPECT_EQ(kept->hash(), open->hash());
 }
 
 }  // namespace

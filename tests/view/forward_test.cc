@@ -12,6 +12,7 @@
 #include <string>
 
 #include "limpid/core/error.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/formats/model.h"
 #include "limpid/formats/npy.h"
 #include "limpid/formats/safetensors.h"
@@ -425,6 +426,35 @@ TEST_F(ViewForward, ASessionShowsNoMoreThanItsLimits) {
   const Json edits = Json::parse(R"([{"at": "%1", "set": 1}, {"at": "%1", "set": 2}])");
   EXPECT_EQ(changes_from_json(JsonView(edits), {.edits = 2}).size(), 2u);
   EXPECT_THROW(changes_from_json(JsonView(edits), {.edits = 1}), Error);
+}
+
+// Of all tensors together, whatever each may show.
+TEST_F(ViewForward, AResponseHasABoundOfElementsAndARequestOneOfMemory) {
+  Session few({.paths = {(folder_ / "moons").string()}, .limits = {.shown = 11}});
+  const auto shown = [](const auto& rows) {
+    std::int64_t elements = 0;
+    for (const auto& row : rows)
+      if (row.values) elements += row.values->elements.elements();
+    return elements;
+  };
+  EXPECT_EQ(shown(forward(few, {.subject = example(4)}).rows), 11);
+  EXPECT_EQ(shown(gradient(few, {.subject = example(4)}).rows), 11);
+  Session small({.paths = {(folder_ / "moons").string()}, .limits = {.memory = 20}});
+  expect_refused(ErrorCode::kUnsupported, [&] { forward(small, {.subject = example(4)}); });
+  EXPECT_THROW(gradient(small, {.subject = example(4)}), Error);
+  const Function f = session_->model("r0")->model.function;
+  expect_refused(ErrorCode::kUnsupported,
+                 [&] { static_cast<void>(Session({.limits = {.memory = 1}}).compiled(f)); });
+}
+
+// A request that is ended leaves everything as it was.
+TEST_F(ViewForward, WhatNobodyWaitsForEnds) {
+  StopCheck check([] { return true; });
+  const StopScope scope(check);
+  EXPECT_THROW(forward(*session_, {.subject = example(4)}), Stopped);
+  EXPECT_THROW(gradient(*session_, {.subject = example(4)}), Stopped);
+  const StopScope none(nullptr);
+  EXPECT_FALSE(forward(*session_, {.subject = example(4)}).rows.empty());
 }
 
 // As from an ONNX file. An op of two layers is of the one that it takes first.
@@ -992,12 +1022,12 @@ TEST_F(ViewForward, DroppedFilesAreRead) {
   const auto bytes = std::as_bytes(std::span(text));
   const auto open = session_->open("a.safetensors", bytes);
   EXPECT_EQ(open->id, "m0");
-  EXPECT_EQ(open->hash, session_->model("r0")->hash);
+  EXPECT_EQ(open->hash(), session_->model("r0")->hash());
   const std::vector<Tensor> tensors{Tensor::from<float>({2}, {1, 2})};
   const std::vector<std::byte> npz = serialize_npz({{"a", tensors[0]}});
   const auto arrays = session_->open("b.npz", bytes_of(npz));
   EXPECT_FALSE(arrays->has_function);
-  EXPECT_EQ(arrays->hash, hash_of_numbers(tensors));
+  EXPECT_EQ(arrays->hash(), hash_of_numbers(tensors));
   // Weights alone.
   const std::vector<std::byte> weights =
       serialize_safetensors({{{"w", Tensor::from<float>({1}, {1})}}, {}});

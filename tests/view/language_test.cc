@@ -302,7 +302,7 @@ TEST_F(ViewLanguage, AVariantTakesTextsOfAnyLength) {
   edited.changes.push_back({.edit = parse_edit("%0 += 1")});
   expect_message(*edit_text(*session_, edited).command);
   const auto kept = keep(*session_, edited, "moved");
-  EXPECT_EQ(kept->hash, keep(*session_, {"r1", {}, edited.changes}, "moved")->hash);
+  EXPECT_EQ(kept->hash(), keep(*session_, {"r1", {}, edited.changes}, "moved")->hash());
   const Subject longer{kept->id, InputSpec{InputSpec::Text{"to be or not"}}};
   Subject again = text("to be or not");
   again.changes = edited.changes;

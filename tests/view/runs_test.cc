@@ -15,6 +15,7 @@
 #include "limpid/train/config/config.h"
 #include "limpid/train/run/checkpoint.h"
 #include "limpid/view/api.h"
+#include "limpid/view/forward.h"
 #include "tests/refusals.h"
 #include "tests/view/trained.h"
 
@@ -44,6 +45,51 @@ TEST_F(ViewRuns, TheLogComesOnceAndThenWhatIsNew) {
   ASSERT_EQ(one.steps.size(), 1u);
   EXPECT_EQ(one.steps[0].step, 29);
   EXPECT_TRUE(session_->runs().log({.run = "r0", .cursor = one.cursor}).empty());
+}
+
+// Bytes that were read are not read again: others in their place, of the same size and time, are
+// not seen.
+TEST_F(ViewRuns, EachByteOfALogIsReadOnce) {
+  const std::filesystem::path log = folder_ / "moons/log.jsonl";
+  const LogDelta all = session_->runs().log({.run = "r0"});
+  const auto step = [&] { return session_->runs().info("r0").at("step").as_integer(); };
+  EXPECT_EQ(step(), 28);
+  EXPECT_NO_THROW(session_->runs().at("r0", 28));
+  const auto written = std::filesystem::last_write_time(log);
+  const std::string other(std::filesystem::file_size(log) - 1, 'x');
+  std::fstream(log, std::ios::in | std::ios::out) << other << "\n" << std::flush;
+  std::filesystem::last_write_time(log, written);
+  EXPECT_EQ(session_->runs().state("r0"), RunState::kFinished);
+  EXPECT_EQ(step(), 28);
+  // Of a log that has grown the new lines are read.
+  std::ofstream more(log, std::ios::app);
+  more << R"({"event":"resume","step":28,"command":["limpid"]})"
+       << "\n"
+       << std::flush;
+  EXPECT_EQ(session_->runs().state("r0"), RunState::kElsewhere);
+  EXPECT_EQ(step(), 28);
+  more << train::to_json_line(train::StepEvent{.step = 29, .loss = 0.5}) << std::flush;
+  EXPECT_EQ(step(), 29);
+  const LogDelta delta = session_->runs().log({.run = "r0", .cursor = all.cursor});
+  EXPECT_FALSE(delta.reset);
+  EXPECT_EQ(delta.steps.size(), 1u);
+  EXPECT_EQ(session_->runs().info("r0").at("task").as_string(), "classification");
+  // Another file in its place is read from its beginning.
+  std::filesystem::rename(log, folder_ / "old.jsonl");
+  std::ofstream(log) << train::to_json_line(train::StepEvent{.step = 3, .loss = 0.5});
+  EXPECT_EQ(step(), 3);
+}
+
+// A list of many runs is there at once: the numbers of their models are not read for it.
+TEST_F(ViewRuns, AModelIsHashedWhereItsHashIsShown) {
+  const std::string version = asked("session").at("models").at(0).at("version").as_string();
+  const auto model = session_->model("r0");
+  EXPECT_EQ(model->version, version);
+  forward(*session_, {.subject = {.model = "r0", .input = InputSpec{InputSpec::Numbers{{1, 2}}}}});
+  EXPECT_FALSE(model->kept_hash->known);
+  EXPECT_EQ(model->hash(), hash_of_model(model->model));
+  EXPECT_TRUE(model->kept_hash->known);
+  EXPECT_EQ(session_->model("r0"), model);
 }
 
 TEST_F(ViewRuns, StepsOfAnyKindAreRead) {
@@ -239,11 +285,11 @@ TEST_F(ViewRuns, EveryStepIsThatOfARunOfItsLength) {
     train::Run run(moons_config());
     run.start();
     for (std::int64_t i = 0; i < step; ++i) run.step();
-    EXPECT_EQ(again.model->hash, hash_of_model(run.model())) << step;
-    EXPECT_EQ(session_->model(again.model->id)->hash, again.model->hash);
+    EXPECT_EQ(again.model->hash(), hash_of_model(run.model())) << step;
+    EXPECT_EQ(session_->model(again.model->id)->hash(), again.model->hash());
   }
   const StepAgain last = session_->runs().at("r0", 28);
-  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(last.model->hash(), session_->model("r0")->hash());
   EXPECT_EQ(last.verified, true);
   EXPECT_LE(session_->runs().at("r0", 14).from, 14);
   const std::vector<train::StepEvent> logged = session_->runs().log({.run = "r0"}).steps;
@@ -256,7 +302,7 @@ TEST_F(ViewRuns, AStepHasWhatTheModelCarries) {
   config.norm = "batch";
   const std::string id = add("norm", config);
   const train::StepEvent last = session_->runs().log({.run = id}).steps.back();
-  EXPECT_EQ(session_->runs().at(id, last.step).model->hash, session_->model(id)->hash);
+  EXPECT_EQ(session_->runs().at(id, last.step).model->hash(), session_->model(id)->hash());
   const Json few = asked("run/log", R"({"run": ")" + id + R"(", "most": 4})");
   EXPECT_LE(few.at("steps").at("step").size(), 4u);
 }
@@ -310,7 +356,7 @@ TEST_F(ViewRuns, ACheckpointOfAnotherRunIsNone) {
   other.data = "moons:4,count=200";
   take_checkpoint_of(other);
   EXPECT_EQ(runs.at("r0", 14).verified, std::nullopt);
-  EXPECT_EQ(runs.at("r0", 28).model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(runs.at("r0", 28).model->hash(), session_->model("r0")->hash());
   // That of the run before it became longer is its own.
   take_checkpoint_of(half);
   EXPECT_TRUE(runs.at("r0", 14).verified.has_value());
@@ -321,7 +367,7 @@ TEST_F(ViewRuns, WithoutAReadableCheckpointItIsComputedFromTheStart) {
   const StepAgain last = session_->runs().at("r0", 28);
   EXPECT_EQ(last.from, 0);
   EXPECT_EQ(last.verified, std::nullopt);
-  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(last.model->hash(), session_->model("r0")->hash());
 }
 
 // By another process, while the page is open.
@@ -338,7 +384,7 @@ TEST_F(ViewRuns, ARunStartedAnewHasItsOwnStepsAndData) {
   EXPECT_EQ(session_->model("r0")->data, other.data);
   EXPECT_TRUE(runs.info("r0").at("steps").is_null());
   const StepAgain last = runs.at("r0", run.trainer().steps());
-  EXPECT_EQ(last.model->hash, hash_of_model(run.model()));
+  EXPECT_EQ(last.model->hash(), hash_of_model(run.model()));
   EXPECT_EQ(last.model->data, other.data);
   EXPECT_EQ(last.verified, true);
 }
@@ -379,13 +425,13 @@ TEST_F(ViewRuns, ALongerRunHasItsNewSteps) {
     const StepAgain own = runs.at("r0", 29);
     EXPECT_EQ(own.from, 29);
     EXPECT_EQ(own.verified, std::nullopt);
-    EXPECT_EQ(own.model->hash, hash_of_model(run.model()));
+    EXPECT_EQ(own.model->hash(), hash_of_model(run.model()));
   }
   EXPECT_EQ(runs.at("r0", 40).steps, 70);
   runs.act("r0", Runs::Action::kResume);
   wait_until_it_ends(runs, "r0");
   const StepAgain last = runs.at("r0", 70);
-  EXPECT_EQ(last.model->hash, session_->model("r0")->hash);
+  EXPECT_EQ(last.model->hash(), session_->model("r0")->hash());
   EXPECT_EQ(last.verified, true);
   // More than are kept; the last one, which is asked for, is the closest to its neighbour.
   for (std::int64_t step = 29; step <= 70; ++step) EXPECT_EQ(runs.at("r0", step).step, step);
@@ -427,7 +473,7 @@ TEST_F(ViewRuns, TheStepsBeforeARunBecameLongerAreRefused) {
     for (const std::int64_t step : {0, 28, 55}) refused(later.runs(), step);
     for (int again = 0; again < 2; ++again) {
       const StepAgain last = later.runs().at("r0", 56);
-      EXPECT_EQ(last.model->hash, later.model("r0")->hash);
+      EXPECT_EQ(last.model->hash(), later.model("r0")->hash());
       EXPECT_EQ(last.from, 56);
       EXPECT_EQ(last.verified, std::nullopt);
     }
@@ -512,7 +558,7 @@ TEST_F(ViewRuns, PausedAndResumedItIsTheSameModel) {
   alike.epochs = 2000;
   train::Run other(alike);
   other.train();
-  EXPECT_EQ(session_->model(id)->hash, hash_of_model(other.model()));
+  EXPECT_EQ(session_->model(id)->hash(), hash_of_model(other.model()));
   // Another process resumes the run and stops it: it is stopped now, not paused.
   alike.epochs = 2001;
   resume("runs/again", alike);
@@ -535,8 +581,8 @@ TEST_F(ViewRuns, ItsModelIsTheOneInItsFolderNow) {
   other.seed = 9;
   train::Run run(other, {.folder = folder_ / "moons", .overwrite = true});
   run.train();
-  EXPECT_EQ(session_->model("r0")->hash, hash_of_model(run.model()));
-  EXPECT_NE(session_->model("r0")->hash, before->hash);
+  EXPECT_EQ(session_->model("r0")->hash(), hash_of_model(run.model()));
+  EXPECT_NE(session_->model("r0")->hash(), before->hash());
 }
 
 TEST_F(ViewRuns, FewStepsStayOpen) {

@@ -261,10 +261,10 @@ const failed = await paths({
     assert.deepEqual(spec(text, 'text=a&tokens=3.0.12'), ['text', { tokens: [3, 0, 12] }]);
     for (const tokens of ['3.x', '3.-1', '1.5e-1']) assert.deepEqual(spec(text, `text=a&tokens=${tokens}`)[1], { text: 'a' }, tokens);
     // It is the same one until its contents, the model or the model's parameters change.
-    const numbers = (query, more) => spec({ hash: '1', ...more }, `from=numbers&values=${query}`)[1];
+    const numbers = (query, more) => spec({ version: '1', ...more }, `from=numbers&values=${query}`)[1];
     const first = numbers('1,2');
     for (const query of ['1,2&cell=a:1', '1,2,0']) assert.equal(numbers(query), first, query);
-    for (const other of [['1,3'], ['1,2', { id: 'm1' }], ['1,2', { hash: '2' }]]) {
+    for (const other of [['1,3'], ['1,2', { id: 'm1' }], ['1,2', { version: '2' }]]) {
       const before = numbers('1,2');
       assert.notEqual(numbers(...other), before, String(other));
     }

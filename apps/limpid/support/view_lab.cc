@@ -360,13 +360,13 @@ constexpr view::Endpoint kLabEndpoints[] = {
     {"lab/activations", lab_activations},
     {"lab/softmax", lab_softmax},
     {"lab/losses", lab_losses},
-    {"lab/init", lab_init, true},
+    {"lab/init", lab_init},
     {"lab/norms", lab_norms},
     {"lab/dropout", lab_dropout},
-    {"lab/optimizers", lab_optimizers, true},
-    {"lab/collapse", lab_collapse, true},
+    {"lab/optimizers", lab_optimizers},
+    {"lab/collapse", lab_collapse},
     {"lab/perceptron", lab_perceptron},
-    {"lab/approximation", lab_approximation, true},
+    {"lab/approximation", lab_approximation},
 };
 
 }  // namespace

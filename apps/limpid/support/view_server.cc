@@ -20,6 +20,7 @@
 #include "apps/limpid/support/view_lab.h"
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/train/run/run_folder.h"
 #include "limpid/view/api.h"
@@ -132,6 +133,8 @@ Response failure_of(const std::exception_ptr& thrown) {
     return failure(status_of(e.code()), limpid::name(e.code()), e.what());
   } catch (const HttpError& e) {
     return failure(e.status(), "http", e.what());
+  } catch (const Stopped&) {
+    return failure(503, "busy", "the request was given up, or the server ends");
   } catch (const std::bad_alloc&) {
     return failure(503, "busy", "out of memory");
   } catch (const std::exception& e) {
@@ -219,6 +222,16 @@ void ViewServer::admit(const Request& head) const {
   }
 }
 
+// The task, which ends early once nobody waits for its answer, or the server ends.
+template <class Task>
+auto ViewServer::until_given_up(std::shared_ptr<const serve::Ticket> ticket, Task task) const {
+  return [this, ticket = std::move(ticket), task = std::move(task)] {
+    StopCheck check([&] { return ticket->given_up() || ends_; });
+    const StopScope scope(check);
+    return task();
+  };
+}
+
 void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
   if (!begins_with_api(request)) return file(request, *answer);
   std::string name;
@@ -240,10 +253,17 @@ void ViewServer::answer(Request request, std::shared_ptr<Answer> answer) {
         failure(404, "not_found", fmt::format("there is no request {}", in_quotes(name))));
   if (request.body.size() > session_.limits().body)
     return answer->send(failure(413, "too_large", "the request has too many bytes"));
-  post(endpoint->slow ? slow_ : quick_, request, answer,
-       answering(answer, [this, endpoint, body = std::move(request.body)] {
-         return view::answer(session_, *endpoint, body);
-       }));
+  const auto task = [this, endpoint, body = std::move(request.body)] {
+    return view::answer(session_, *endpoint, body);
+  };
+  switch (endpoint->effort) {
+    case view::Effort::kQuick:
+      return post(quick_, request, answer, answering(answer, task));
+    case view::Effort::kAction:
+      return post(actions_, request, answer, answering(answer, task));
+    case view::Effort::kSlow:
+      return post(slow_, request, answer, answering(answer, until_given_up(request.ticket, task)));
+  }
 }
 
 // ---- files
@@ -277,10 +297,11 @@ void ViewServer::file(const Request& request, Answer& answer) const {
 
 void ViewServer::open(const Request& request, const std::shared_ptr<Answer>& answer) {
   const std::string name = query_value(request, "name").value_or("");
-  post(slow_, request, answer, answering(answer, [this, name, body = request.body] {
-         const auto bytes = std::as_bytes(std::span(body));
-         return view::model_json(*session_.open(name, bytes)).dump({.replace_invalid = true});
-       }));
+  const auto task = [this, name, body = request.body] {
+    const auto bytes = std::as_bytes(std::span(body));
+    return view::model_json(*session_.open(name, bytes)).dump({.replace_invalid = true});
+  };
+  post(slow_, request, answer, answering(answer, until_given_up(request.ticket, task)));
 }
 
 // ---- following runs

@@ -2,6 +2,7 @@
 // handlers, and threads. Depends on limpid/view and limpid/serve.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,8 @@ class ViewServer {
     int silent = 0;  // rounds without an event
   };
 
+  template <class Task>
+  auto until_given_up(std::shared_ptr<const serve::Ticket> ticket, Task task) const;
   void file(const serve::Request& request, serve::Answer& answer) const;
   void open(const serve::Request& request, const std::shared_ptr<serve::Answer>& answer);
   void follow(const serve::Request& request, std::shared_ptr<serve::Answer> answer);
@@ -64,11 +67,13 @@ class ViewServer {
   std::vector<Follower> followers_;
   std::size_t following_ =
       0;  // all followers; the teller takes them out of followers_ to tell them
-  bool ends_ = false;
+  std::atomic<bool> ends_ = false;
   std::thread teller_;
 
-  // Declared last, so that they are destroyed first: their tasks use the other members.
-  serve::Worker quick_, slow_;
+  // Declared last, so that they are destroyed first: their tasks use the other members. Slow
+  // requests share the CPUs and each has its own bound of memory, so they are few at a time.
+  static constexpr int kSlowThreads = 4;
+  serve::Worker quick_, actions_, slow_{kSlowThreads};
 };
 
 }  // namespace limpid::tool

@@ -9,6 +9,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/in_quotes.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/data/text/detail/byte_alphabet.h"
 
 namespace limpid {
@@ -93,6 +94,7 @@ class BytePair::Word {
   void append_tokens(std::string_view word, std::vector<std::int32_t>& out) {
     begin(word);
     while (!candidates_.empty()) {
+      throw_if_stopped();
       const Candidate next = candidates_.top();
       candidates_.pop();
       merge(next);
@@ -164,6 +166,7 @@ std::vector<std::int32_t> BytePair::encode(std::string_view text) const {
   std::vector<std::int32_t> tokens;
   Word merging(*this);
   while (const std::size_t bytes = first_word(text, rules_.pre_tokenizer)) {
+    throw_if_stopped();
     const std::string_view word = text.substr(0, bytes);
     text.remove_prefix(bytes);
     const std::size_t begin = tokens.size();

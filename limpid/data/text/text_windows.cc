@@ -107,10 +107,16 @@ Tensor tokens_of(const TextFile& file, std::string_view text, const Tokenizer& t
   return tokenizer.encode(text);
 }
 
-Dataset windows_of_text(const TextFile& file, std::string_view text, const Tokenizer& tokenizer,
-                        const WindowOptions& options, Kind kind) {
-  Dataset data = windows_of(tokens_of(file, text, tokenizer), options.context,
-                            options.every_token ? kind : Kind::kSliding);
+// Of the part of the text that is this set.
+Dataset windows_of_text(const TextFile& file, std::string_view set, std::string_view text,
+                        const Tokenizer& tokenizer, const WindowOptions& options, Kind kind) {
+  const Tensor tokens = tokens_of(file, text, tokenizer);
+  Dataset data;
+  try {
+    data = windows_of(tokens, options.context, options.every_token ? kind : Kind::kSliding);
+  } catch (const Error& e) {
+    throw Error(e.code(), fmt::format("the {} set: {}", set, e.what()));
+  }
   data.classes = tokenizer.size();
   data.tokenizer = tokenizer;
   return data;
@@ -171,8 +177,9 @@ Split load_text_windows(const std::filesystem::path& path, const WindowOptions& 
   const Tokenizer tokenizer = tokenizer_for(options.tokenizer, file.text);
   return naming(path, [&] {
     Split split;
-    split.train = windows_of_text(file, parts.train, tokenizer, options, Kind::kShifted);
-    split.test = windows_of_text(file, parts.test, tokenizer, options, Kind::kTiled);
+    split.train =
+        windows_of_text(file, "training", parts.train, tokenizer, options, Kind::kShifted);
+    split.test = windows_of_text(file, "test", parts.test, tokenizer, options, Kind::kTiled);
     for (Dataset* part : {&split.train, &split.test}) {
       part->name = path.filename().string();
       if (options.tokenizer == kCharacters) part->class_names = Vocabulary(file.text).characters();
@@ -187,7 +194,7 @@ Dataset load_test_windows(const std::filesystem::path& path, const Tokenizer& to
   const TextParts parts = split(file.text, tokenizer.kind());
   return naming(path, [&] {
     try {
-      Dataset data = windows_of_text(file, parts.test, tokenizer, options, Kind::kTiled);
+      Dataset data = windows_of_text(file, "test", parts.test, tokenizer, options, Kind::kTiled);
       data.name = path.string();
       return data;
     } catch (const Error& e) {

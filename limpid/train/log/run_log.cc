@@ -14,7 +14,7 @@
 namespace limpid::train {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 28;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 32;  // a log of months
 
 struct Line {
   std::string_view text;  // without its '\n'

@@ -6,6 +6,7 @@
 
 #include "limpid/core/error.h"
 #include "limpid/core/float_mode.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/function/builder.h"
 #include "limpid/ops/reduce.h"
 
@@ -102,6 +103,7 @@ void Evaluator::run_all(std::span<const Tensor> params, std::span<std::byte> out
   const distribute::ShardRange own = examples_of(rank());
   Scores scores;
   for (std::int64_t first = own.begin; first < own.end; first += batch_) {
+    throw_if_stopped();
     const std::int64_t count = std::min(batch_, own.end - first);
     run(params, first, count, scores, outputs_at(outputs, own.begin, {first, first + count}));
     if (rank() > 0) continue;

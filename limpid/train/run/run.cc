@@ -14,6 +14,7 @@
 #include "limpid/core/float_mode.h"
 #include "limpid/core/in_quotes.h"
 #include "limpid/core/number_text.h"
+#include "limpid/core/stop_check.h"
 #include "limpid/distribute/communicator.h"
 #include "limpid/formats/folder_lock.h"
 #include "limpid/function/interpret.h"
@@ -180,6 +181,8 @@ class Run::Impl {
   // The rank that has the folder, and tells.
   bool leads() const { return !options_.ranks || options_.ranks->rank() == 0; }
   void compare_ranks();
+  bool ends_epoch() const;
+  bool make_step(const std::function<bool()>& asked);
   std::uint32_t wishes(bool stop) const;
   void expect(Stage stage, std::string_view call) const;
   template <class Begin>
@@ -400,14 +403,37 @@ EndEvent Run::Impl::train(const std::function<bool()>& stop) {
   return finish();
 }
 
+bool Run::Impl::ends_epoch() const {
+  const std::int64_t next = trainer_.steps_done() + 1;
+  return next % std::max<std::int64_t>(1, trainer_.steps_an_epoch()) == 0 ||
+         next == trainer_.steps();
+}
+
+// The next step, with the evaluation after an epoch. False where that took so long that it was
+// stopped: then the step is not done. Ranks are asked together, and only between steps.
+bool Run::Impl::make_step(const std::function<bool()>& asked) {
+  const auto wished = [&] { return wishes(options_.ranks && asked()); };
+  if (options_.ranks || !ends_epoch()) {
+    last_ = trainer_.step(wished);
+    return true;
+  }
+  const TrainState before = trainer_.state();
+  StopCheck check(asked);
+  try {
+    const StopScope scope(check);
+    last_ = trainer_.step(wished);
+    return true;
+  } catch (const Stopped&) {
+    trainer_.restore(before);
+    return false;
+  }
+}
+
 // What this rank wants all ranks to do after the current step.
 std::uint32_t Run::Impl::wishes(bool stop) const {
   const auto age = Clock::now() - last_checkpoint_;
-  const std::int64_t next = trainer_.steps_done() + 1;
-  const bool ends_epoch =
-      next % std::max<std::int64_t>(1, trainer_.steps_an_epoch()) == 0 || next == trainer_.steps();
   const bool checkpoint =
-      leads() && age > (ends_epoch ? std::chrono::seconds(1) : std::chrono::seconds(60));
+      leads() && age > (ends_epoch() ? std::chrono::seconds(1) : std::chrono::seconds(60));
   return (stop ? kStop : 0U) | (checkpoint ? kCheckpoint : 0U);
 }
 
@@ -417,7 +443,7 @@ bool Run::Impl::step(const std::function<bool()>& stop) {
   if (trainer_.ending() == Ending::kNonFinite) fail();
   const bool probed = probe_times_.at(trainer_.steps_done());
   const auto asked = [&] { return stop && stop(); };
-  last_ = trainer_.step([&] { return wishes(options_.ranks && asked()); });
+  if (!make_step(asked)) return true;
   if (trainer_.ending() == Ending::kNonFinite) fail();
   if (leads()) {
     if (probed) left_.emplace_back([this] { probe(); });

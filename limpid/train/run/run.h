@@ -102,8 +102,9 @@ class Run {
   // One update, with the probe, evaluation, diagnosis, text sample and checkpoint that are due. If
   // the loss or the gradient is not finite, writes the checkpoint before this step and the
   // EndEvent, and throws kInvalidArgument, naming the op that caused it. Returns whether to stop
-  // the run: stop(), called at the end of the step. With ranks, each calls it when it has computed
-  // its gradients, and all return whether it was true on any of them.
+  // the run: stop(), called at the end of the step, and during an evaluation, which may take
+  // minutes: if it is true there, the step is not done. With ranks, each calls it when it has
+  // computed its gradients, and all return whether it was true on any of them.
   bool step(const std::function<bool()>& stop = {});
   bool done() const { return trainer().ending() != Ending::kNone; }
   // Call it after the last step: evaluates, writes the model, and ends the log with an EndEvent. If

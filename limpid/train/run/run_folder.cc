@@ -139,7 +139,7 @@ void RunFolder::remove_model() const {
 void RunFolder::tidy() const {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(path_, ignored))
-    if (is_left_behind(entry.path().filename().string())) fs::remove(entry.path(), ignored);
+    if (is_left_behind(entry.path())) fs::remove(entry.path(), ignored);
 }
 
 fs::path log_path(const fs::path& run) {

@@ -167,7 +167,7 @@ function Models() {
             abort,
           )
       : undefined,
-    [a, b, withRun, example, first?.hash, second?.hash],
+    [a, b, withRun, example, first?.version, second?.version],
   );
   const options = list.map((m) => [m.id, modelTitle(m)] as const);
   return (

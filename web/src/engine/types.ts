@@ -63,7 +63,7 @@ export interface ModelInfo {
   text: string | null;            // of a model with a tokenizer, which takes {text}: one that it can read
   data: string | null;            // the data set it was trained on, as {data} takes it
   layers: string[];               // that neuron() takes
-  hash: string;                   // of the parameters
+  version: string;                // changes with the model of an id
 }
 export interface NamedType extends TensorType { name: string }
 export interface InputType extends NamedType { value: string }   // "%x"

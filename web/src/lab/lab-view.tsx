@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 
 import experimentsPage from '../../../docs/experiments.md?url';
 import oneNeuronPage from '../../../docs/tour/01-one-neuron.md?url';
-import trainingPage from '../../../docs/tour/06-training.md?url';
+import trainingPage from '../../../docs/tour/02-training.md?url';
 import insidePage from '../../../docs/tour/08-inside.md?url';
 import transformationsPage from '../../../docs/transformations.md?url';
 import { ask } from '../engine/client';
@@ -26,7 +26,7 @@ type Page = readonly [path: string, address: string];
 const pages = {
   experiments: ['docs/experiments.md', experimentsPage],
   oneNeuron: ['docs/tour/01-one-neuron.md', oneNeuronPage],
-  training: ['docs/tour/06-training.md', trainingPage],
+  training: ['docs/tour/02-training.md', trainingPage],
   inside: ['docs/tour/08-inside.md', insidePage],
   transformations: ['docs/transformations.md', transformationsPage],
 } as const satisfies Record<string, Page>;

@@ -98,7 +98,7 @@ export const inputSpec = settled<InputSpec>(() => {
       return { values: Array.from({ length: size }, (_, i) => given[i] ?? 0) };
     }
   }
-}, () => [model.value?.id, model.value?.hash]);
+}, () => [model.value?.id, model.value?.version]);
 
 /** The text of the address; of a generated one its tokens, which another text may be split into. */
 export function textSpec(): TextInput {
