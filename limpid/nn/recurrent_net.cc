@@ -17,7 +17,7 @@
 namespace limpid::nn {
 namespace {
 
-constexpr const char* kTokenTable = "embedding";
+constexpr const char* kEmbeddingTable = "embedding";
 constexpr const char* kRecurrentPart = "rnn";
 constexpr const char* kProjection = "head";
 
@@ -97,14 +97,14 @@ Embedding token_table_of(const RecurrentLm& net) {
 // The result of the last layer for each token, (..., length, width), and the state after the last.
 Recurred hidden_of(const RecurrentLm& net, const Args& params, const Value& ids,
                    const RecurrentInputs& inputs) {
-  const Value table = apply_part(token_table_of(net), kTokenTable, params, ids);
+  const Value table = apply_part(token_table_of(net), kEmbeddingTable, params, ids);
   const Value x = Dropout{net.dropout}({}, table, part_key(inputs.key, 0));
   return part_of(net).run(params, x, {.state = inputs.state, .key = part_key(inputs.key, 1)});
 }
 
 Value logits_of_hidden(const RecurrentLm& net, const Args& params, const Value& y) {
   const Builder::Scope scope(y.builder(), kProjection);
-  return linear(y, params.at(Params::join(net.tied ? kTokenTable : kProjection, "weight")),
+  return linear(y, params.at(Params::join(net.tied ? kEmbeddingTable : kProjection, "weight")),
                 params.at(Params::join(kProjection, "bias")));
 }
 
@@ -152,7 +152,7 @@ void RecurrentLm::check() const {
 Params RecurrentLm::init(Key key) const {
   check();
   Params params;
-  params.merge(kTokenTable, token_table_of(*this).init(key.fold_in(0)));
+  params.merge(kEmbeddingTable, token_table_of(*this).init(key.fold_in(0)));
   params.merge(kRecurrentPart, part_of(*this).init(key.fold_in(1)));
   Params head = projection_of(width, vocabulary).init(key.fold_in(2));
   if (tied) head = {{"bias", head.at("bias")}};

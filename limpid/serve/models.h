@@ -135,7 +135,7 @@ class Models {
                                           const std::string& path) const;
   std::shared_ptr<const LanguageService> language_of(const Model& model) const;
   std::shared_ptr<const EncoderService> encoder_of(const Model& model, const std::string& name,
-                                                     std::int64_t classes) const;
+                                                   std::int64_t classes) const;
 
   Options options_;
   Batcher& batcher_;

@@ -86,8 +86,8 @@ void add_layers(Table& table) {
   table.add("layer recurrent_lm", texts.function(),
             {random_tensor({Dtype::kI32, {4}}, Key(2), 0, 1, 11)}, texts.init(Key(3)));
   const nn::RecurrentNet numbers{nn::RecurrentKind::kLstm, 5, 3, 2, 2, 4};
-  table.add("layer recurrent_net", numbers.function(),
-            {random_tensor(f32({5, 3}), Key(2), -1, 1)}, numbers.init(Key(3)));
+  table.add("layer recurrent_net", numbers.function(), {random_tensor(f32({5, 3}), Key(2), -1, 1)},
+            numbers.init(Key(3)));
   for (nn::Gpt net : {nn::Gpt{}, nn::gpt2_shaped(), nn::llama_shaped()}) {
     net.vocabulary = 13, net.context = 6, net.layers = 2, net.width = 8, net.heads = 2;
     const std::string name = net.bias ? "gpt2" : net.tied ? "gpt" : "llama";

@@ -23,8 +23,8 @@ TrainConfig with_first_network(TrainConfig config);
 // The network of `first` for this data, with its weights as first values. A last layer of another
 // size is drawn anew, as the notes of the training set say. The parameters that config.freeze names
 // are non-trainable state; with config.lora_rank all that do not begin anew are, and the adapters
-// of lora_of(config) are trained. Throws kInvalidArgument, naming the key, if the network does not fit
-// the data, and for names that are no parameters of `first`.
+// of lora_of(config) are trained. Throws kInvalidArgument, naming the key, if the network does not
+// fit the data, and for names that are no parameters of `first`.
 FamilyModel go_on_with(const Model& first, const TrainConfig& config, Split& data);
 
 // A hash of the weights and the network.
