@@ -16,6 +16,7 @@ namespace limpid {
 inline constexpr const char* kAdapterConfig = "adapter_config.json";
 inline constexpr const char* kAdapterWeights = "adapter_model.safetensors";
 
+// Low-rank adapters of a model's matrices.
 struct Adapter {
   // Of each module M: "M.lora_A.weight" (rank, in) and "M.lora_B.weight" (out, rank); and whole
   // parameters that were trained, too (PEFT: modules_to_save).

@@ -408,7 +408,7 @@ TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
   const TrainConfig config = long_config();
   {
     train::Run run(config, {.folder = folder / "run"});
-    run.train([&] { return run.trainer().steps_done() == 4098; });
+    run.train([&] { return run.trainer().best_epoch() == 4098; });
     ASSERT_EQ(run.trainer().best_epoch(), 4098);
   }
   // As the log was at the checkpoint.

@@ -398,7 +398,7 @@ std::optional<Tokenizer> load_tokenizer(const fs::path& folder) {
     const fs::path config = folder / "tokenizer_config.json";
     const Json options = is_there(config)
                              ? of_file(config, [](std::string_view file) { return json_of(file); })
-                             : Json();
+                             : Json::object();
     return of_file(folder / "vocab.txt", [&](std::string_view file) {
       return Tokenizer::tokenizer_json(
           json_of_word_list(file, JsonView(options, "tokenizer_config.json")), end, more);
