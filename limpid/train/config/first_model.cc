@@ -28,7 +28,7 @@ Json network_of(const Model& first) {
   return json ? *json : Json::object();
 }
 
-std::string text_at(const Json& json, const char* key) {
+std::string text_member(const Json& json, const char* key) {
   return json.contains(key) && json.at(key).is_string() ? json.at(key).as_string() : "";
 }
 
@@ -171,7 +171,7 @@ TrainConfig with_first_network(TrainConfig c) {
   const std::optional<Model> first = first_model(c);
   if (!first) return c;
   const Json network = network_of(*first);
-  const std::string name = text_at(network, "model");
+  const std::string name = text_member(network, "model");
   const ModelFamily* const family = family_named(name);
   if (!family)
     refuse("from", fmt::format("{} holds {}; expected a model of limpid train or a decoder of "
@@ -181,7 +181,7 @@ TrainConfig with_first_network(TrainConfig c) {
   // What a run writes into its configuration may come back.
   TrainConfig own;
   own.model = name;
-  if (const std::string norm = text_at(network, "norm"); !norm.empty()) own.norm = norm;
+  if (const std::string norm = text_member(network, "norm"); !norm.empty()) own.norm = norm;
   if (const Json* const context = network.find("context")) own.context = context->as_integer();
   for (const ConfigKey& key : config_keys())
     if (key.path.starts_with("model.") && key.name() != "dropout" && is_chosen(c, key) &&
