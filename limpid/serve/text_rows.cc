@@ -66,7 +66,7 @@ void compute_rows(const TextEmbedder::Pairs& texts, const EncoderService& servic
         service.lanes.at(length),
         TextEmbedder::padded_inputs(texts.texts, numbers, length, texts.seconds),
         static_cast<std::int64_t>(numbers.size()), ticket,
-        [rows, numbers](const Batcher::Result& result) { rows->take(numbers, result); });
+        [rows, taking = numbers](const Batcher::Result& result) { rows->take(taking, result); });
     if (!taken) {
       ticket->give_up();  // the jobs that wait are dropped
       throw HttpError(503, "the queue is full", {{"Retry-After", "1"}});
