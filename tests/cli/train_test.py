@@ -403,8 +403,9 @@ class Configuration(TrainTest):
 
     def test_what_is_printed_goes_into_no_file_of_the_run(self):
         """A closed standard output is no number for the log to get."""
-        subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", tool.TOOL, *map(str, self.arguments("--epochs", "2"))], timeout=120)
-        self.assertEqual(self.log()[-1]["reason"], "finished")
+        run = subprocess.run(["sh", "-c", '"$@" <&- >&- 2>&-', "sh", tool.TOOL, *map(str, self.arguments("--epochs", "2"))], timeout=120)
+        self.assertEqual(run.returncode, 1)  # what was to be printed could not be
+        self.assertEqual(self.log()[0]["event"], "run")
 
     def test_the_effective_configuration_repeats_the_run(self):
         self.output(*self.arguments("--epochs", "3", "--warmup", "2", "--clip-norm", "1", "--label-smoothing", "0.1"))
