@@ -91,15 +91,14 @@ class Interrupted(unittest.TestCase):
         self.check(lambda: f.interpret(np.zeros((1500, 1500), np.float32)))
 
     def test_transforming_and_planning(self):
-        def long(x):
-            for _ in range(4000):
-                x = lp.softmax(lp.layer_norm(x))
-            return x
+        def layers(count):
+            return lp.trace(lambda x: functools.reduce(lambda y, _: lp.softmax(lp.layer_norm(y)), range(count), x), "f32[8, 16]")
 
-        f = lp.trace(long, "f32[8, 16]")
+        f = layers(4000)
         self.check(lambda: lp.expand(lp.grad(lp.trace(lambda x: lp.mean(f(x)), "f32[8, 16]"))))
-        self.check(lambda: f.plan())
-        self.check(lambda: lp.compile(f)(floats(8, 16)))
+        longer = layers(16000)
+        self.check(lambda: longer.plan())
+        self.check(lambda: lp.compile(longer)(floats(8, 16)))
 
     def test_a_file_that_nobody_reads(self):
         with tempfile.TemporaryDirectory() as folder:
