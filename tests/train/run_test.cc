@@ -408,7 +408,7 @@ TEST(Run, ALongRunThatIsKilledHasItsBestEpoch) {
   const TrainConfig config = long_config();
   {
     train::Run run(config, {.folder = folder / "run"});
-    run.train([&] { return run.trainer().best_epoch() == 4098; });
+    run.train([&] { return run.trainer().steps_done() == 4098; });
     ASSERT_EQ(run.trainer().best_epoch(), 4098);
   }
   // As the log was at the checkpoint.
@@ -943,6 +943,11 @@ TEST(Run, IsStoppedWithinTheEvaluationOfAnEpoch) {
   EXPECT_TRUE(run.step([] { return true; }));
   EXPECT_EQ(run.trainer().steps_done(), last - 1);
   EXPECT_EQ(run.interrupt().step, last - 1);
+  // Its checkpoint is that of a run that ended there, between two steps.
+  train::Run between(config, {.folder = folder / "between"});
+  between.train(after(last - 1));
+  EXPECT_EQ(read(RunFolder(folder / "run").checkpoint()),
+            read(RunFolder(folder / "between").checkpoint()));
 }
 
 // The interpreter would take hours for a large network.
