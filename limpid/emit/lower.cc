@@ -498,7 +498,7 @@ class Lowering {
     return in_memory(id, std::move(view), last_step());
   }
 
-  // A scan: the carry is in buffers of its own, which the end of each time writes.
+  // A scan becomes a loop. The carry has buffers of its own; the last steps of the loop write it.
   void run_steps(const Node& node, const Call& call) {
     const Function body = body_of(node);
     const auto carries = static_cast<std::size_t>(node.attributes.integer("carries"));

@@ -30,7 +30,7 @@ struct Adapter {
 
 // Throws kIo; kFormat for files that are no adapter, or a matrix without its other half;
 // kUnsupported, naming the key, for what is not a sum of a weight and a product of two matrices
-// (DoRA, biases, a factor of its own for some modules).
+// (DoRA, biases, alpha_pattern).
 Adapter load_adapter(const std::filesystem::path& folder);
 
 // Writes what PEFT reads for a model whose modules have the names of Llama's. Creates the folder if

@@ -16,7 +16,7 @@ namespace limpid::nn {
 // The layers of a network: LSTM or GRU.
 enum class RecurrentKind : std::uint8_t { kLstm, kGru };
 
-// Its names (core/enum_names.h), which are those of the models, too.
+// Its names (core/enum_names.h): also values of --model.
 constexpr EnumNames<2> enum_names(RecurrentKind) { return {"recurrent layer", {"lstm", "gru"}}; }
 using limpid::name;
 

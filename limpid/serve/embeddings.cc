@@ -13,6 +13,7 @@
 #include "limpid/inspect/bit_hashes.h"
 #include "limpid/serve/http_error.h"
 #include "limpid/serve/infer_v2.h"
+#include "limpid/serve/members.h"
 #include "limpid/serve/receipt.h"
 #include "limpid/serve/text_rows.h"
 
@@ -22,13 +23,6 @@ namespace {
 constexpr std::size_t kMostTexts = 2048;
 constexpr std::string_view kMembers[] = {"model",      "input", "encoding_format",
                                          "dimensions", "user",  "truncate"};
-
-// A member; nullopt if it is missing or null.
-std::optional<JsonView> member(const Json& body, std::string_view key) {
-  const Json* const found = body.find(key);
-  if (!found || found->is_null()) return std::nullopt;
-  return JsonView(*found, std::string(key));
-}
 
 [[noreturn]] void refuse_input(const std::string& path, const Error& error) {
   throw HttpError(400, fmt::format("{}: {}", path, error.what()));
@@ -144,10 +138,7 @@ class Embedding {
 EmbeddingRequest parse_embeddings(const Json& body, const EncoderService& model,
                                   const Limits& limits) {
   const TextEmbedder& embedder = *model.embedder;
-  for (const auto& [key, value] : body.members())
-    if (!value.is_null() &&
-        std::find(std::begin(kMembers), std::end(kMembers), key) == std::end(kMembers))
-      throw HttpError(400, fmt::format("there is no parameter {}", in_quotes(key)));
+  refuse_other_members(body, kMembers);
   EmbeddingRequest request{.texts = {}, .size = embedder.net().width};
   if (const auto format = member(body, "encoding_format")) {
     request.base64 = format->value() == "base64";

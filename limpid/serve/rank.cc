@@ -9,9 +9,9 @@
 
 #include "limpid/core/arithmetic.h"
 #include "limpid/core/error.h"
-#include "limpid/core/in_quotes.h"
 #include "limpid/inspect/bit_hashes.h"
 #include "limpid/serve/http_error.h"
+#include "limpid/serve/members.h"
 #include "limpid/serve/receipt.h"
 #include "limpid/serve/text_rows.h"
 
@@ -22,15 +22,8 @@ constexpr std::size_t kMostDocuments = 2048;
 constexpr std::string_view kRankMembers[] = {"model", "query",    "documents",       "top_n",
                                              "user",  "truncate", "return_documents"};
 
-// A member; nullopt if it is missing or null.
-std::optional<JsonView> rank_member(const Json& body, std::string_view key) {
-  const Json* const found = body.find(key);
-  if (!found || found->is_null()) return std::nullopt;
-  return JsonView(*found, std::string(key));
-}
-
 bool rank_switch(const Json& body, std::string_view key) {
-  const auto value = rank_member(body, key);
+  const auto value = member(body, key);
   return value && value->as_bool();
 }
 
@@ -87,12 +80,9 @@ Response ranked(const RankRequest& request, const ServedModel& model, const Text
 }  // namespace
 
 RankRequest parse_rank(const Json& body, const EncoderService& model, const Limits& limits) {
-  for (const auto& [key, value] : body.members())
-    if (!value.is_null() &&
-        std::find(std::begin(kRankMembers), std::end(kRankMembers), key) == std::end(kRankMembers))
-      throw HttpError(400, fmt::format("there is no parameter {}", in_quotes(key)));
-  const auto query = rank_member(body, "query");
-  const auto documents = rank_member(body, "documents");
+  refuse_other_members(body, kRankMembers);
+  const auto query = member(body, "query");
+  const auto documents = member(body, "documents");
   if (!query || query->as_string().empty()) throw HttpError(400, "query: expected a text");
   if (!documents || documents->elements().empty())
     throw HttpError(400, "documents: expected a list of texts");
@@ -103,7 +93,7 @@ RankRequest parse_rank(const Json& body, const EncoderService& model, const Limi
                     fmt::format("documents: expected at most {}, got {}", most, elements.size()));
   RankRequest request{.top = elements.size()};
   for (const JsonView& element : elements) request.documents.push_back(text_of_document(element));
-  if (const auto top = rank_member(body, "top_n"))
+  if (const auto top = member(body, "top_n"))
     request.top = static_cast<std::size_t>(top->as_integer(1, std::int64_t{1} << 32));
   try {
     request.pairs =

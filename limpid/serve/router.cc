@@ -154,15 +154,24 @@ void Router::v1(Request request, const std::shared_ptr<Answer>& answer) {
            parts_.metrics);
 }
 
-void Router::embeddings(const Request& request, const std::shared_ptr<Answer>& answer) {
-  expect_method(request, "POST");
-  const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
+// The model that the body names, which has this service.
+std::shared_ptr<const ServedModel> Router::encoder(const Request& request, const Json& body,
+                                                   EncoderOf service,
+                                                   std::string_view without) const {
   const std::string name = model_of_completion(body);
   std::shared_ptr<const ServedModel> model = parts_.models.find(name);
   if (!model) throw HttpError(404, fmt::format("there is no model {}", in_quotes(name)));
-  if (!model->embedding)
-    throw HttpError(404, fmt::format("the model {} gives no embeddings", in_quotes(name)));
+  if (!((*model).*service))
+    throw HttpError(404, fmt::format("the model {} {}", in_quotes(name), without));
   name_model(*request.ticket, model);
+  return model;
+}
+
+void Router::embeddings(const Request& request, const std::shared_ptr<Answer>& answer) {
+  expect_method(request, "POST");
+  const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
+  std::shared_ptr<const ServedModel> model =
+      encoder(request, body, &ServedModel::embedding, "gives no embeddings");
   EmbeddingRequest asked = parse_embeddings(body, *model->embedding, parts_.limits);
   std::shared_ptr<const void> share = answer_bytes_.take(
       asked.texts.size() * static_cast<std::size_t>(model->embedding->embedder->net().width) *
@@ -176,14 +185,9 @@ void Router::embeddings(const Request& request, const std::shared_ptr<Answer>& a
 void Router::rerank(const Request& request, const std::shared_ptr<Answer>& answer) {
   expect_method(request, "POST");
   const Json body = Json::parse(request.body, {.bytes = parts_.limits.body});
-  const std::string name = model_of_completion(body);
-  std::shared_ptr<const ServedModel> model = parts_.models.find(name);
-  if (!model) throw HttpError(404, fmt::format("there is no model {}", in_quotes(name)));
-  if (!model->ranking)
-    throw HttpError(404, fmt::format("the model {} does not rank texts: expected a cross-encoder "
-                                     "with one class",
-                                     in_quotes(name)));
-  name_model(*request.ticket, model);
+  std::shared_ptr<const ServedModel> model =
+      encoder(request, body, &ServedModel::ranking,
+              "does not rank texts: expected a cross-encoder with one class");
   RankRequest asked = parse_rank(body, *model->ranking, parts_.limits);
   rank(std::move(asked), std::move(model), request.ticket, answer, parts_.batcher);
 }

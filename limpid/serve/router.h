@@ -44,7 +44,11 @@ class Router {
   void operator()(Request request, const std::shared_ptr<Answer>& answer);
 
  private:
+  using EncoderOf = std::shared_ptr<const EncoderService> ServedModel::*;
+
   void v1(Request request, const std::shared_ptr<Answer>& answer);
+  std::shared_ptr<const ServedModel> encoder(const Request& request, const Json& body,
+                                             EncoderOf service, std::string_view without) const;
   void embeddings(const Request& request, const std::shared_ptr<Answer>& answer);
   void rerank(const Request& request, const std::shared_ptr<Answer>& answer);
   void v2(Request request, const std::shared_ptr<Answer>& answer);

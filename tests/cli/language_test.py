@@ -191,14 +191,13 @@ class LanguageTest(tool.ToolTest):
                         "--out", more, "--overwrite")
             self.output("generate", more)
 
-    def test_a_killed_recurrent_network_goes_on_as_if_nothing_had_been(self):
-        arguments = ("--model", "lstm", "--steps", "40", "--checkpoint-every", "7", "--dropout", "0.1")
-        self.output(*self.recurrent_arguments(*arguments))
+    def expect_the_same_after_a_kill(self, arguments):
+        """`arguments()` train into run_folder, which another run has after a while."""
+        self.output(*arguments())
         whole, steps, samples = self.model.read_bytes(), self.events("step"), self.events("sample")
         self.run_folder = self.folder / "killed"
         checkpoint = self.run_folder / "checkpoint.safetensors"
-        command = [tool.TOOL, *map(str, self.recurrent_arguments(*arguments))]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([tool.TOOL, *map(str, arguments())], stdout=subprocess.DEVNULL)
         while process.poll() is None and not (checkpoint.exists() and len(self.events("step")) > 10):
             time.sleep(0.01)
         process.kill()
@@ -206,6 +205,10 @@ class LanguageTest(tool.ToolTest):
         self.output("train", "--resume", self.run_folder, "--threads", "1")
         self.assertEqual((self.run_folder / "model.safetensors").read_bytes(), whole)
         self.assertEqual((self.events("step"), self.events("sample")), (steps, samples))
+
+    def test_a_killed_recurrent_network_goes_on_as_if_nothing_had_been(self):
+        self.expect_the_same_after_a_kill(
+            lambda: self.recurrent_arguments("--model", "lstm", "--steps", "40", "--checkpoint-every", "7", "--dropout", "0.1"))
 
     def test_a_configuration_that_lies(self):
         self.train_gpt("--positions", "rotary", "--steps", "1", "--sample-every", "0")
@@ -267,19 +270,7 @@ class LanguageTest(tool.ToolTest):
         self.output("eval", self.model, "--data", f"text:{self.text}")
 
     def test_a_killed_transformer_goes_on_as_if_nothing_had_been(self):
-        arguments = ("--steps", "60", "--checkpoint-every", "7", "--dropout", "0.1")
-        self.train_gpt(*arguments)
-        whole, steps, samples = self.model.read_bytes(), self.events("step"), self.events("sample")
-        self.run_folder = self.folder / "killed"
-        checkpoint = self.run_folder / "checkpoint.safetensors"
-        process = subprocess.Popen([tool.TOOL, *map(str, self.gpt_arguments(*arguments))], stdout=subprocess.DEVNULL)
-        while process.poll() is None and not (checkpoint.exists() and len(self.events("step")) > 10):
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
-        self.output("train", "--resume", self.run_folder, "--threads", "1")
-        self.assertEqual((self.run_folder / "model.safetensors").read_bytes(), whole)
-        self.assertEqual((self.events("step"), self.events("sample")), (steps, samples))
+        self.expect_the_same_after_a_kill(lambda: self.gpt_arguments("--steps", "60", "--checkpoint-every", "7", "--dropout", "0.1"))
 
     def test_a_seed_gives_a_text(self):
         self.train("--epochs", "1")

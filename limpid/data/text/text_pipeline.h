@@ -30,8 +30,8 @@ struct TextTokens {
 // answer: `before`, the first text, `between`, the second text, `after`.
 struct PairTemplate {
   std::vector<std::int32_t> before, between, after;
-  // Of `between`, the first token of the second type (token_type_ids of 1); nullopt: all tokens,
-  // those of the second text too, have the first type.
+  // Index in `between` of the first token of type 1 (token_type_ids); between.size(): the second
+  // text begins it. nullopt: all tokens have type 0.
   std::optional<std::size_t> second;
 };
 

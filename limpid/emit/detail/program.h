@@ -69,7 +69,8 @@ struct CallStep {
   std::vector<Argument> arguments;
 };
 
-// The steps up to the Until that belongs to it run `count` times; the parts are those of the time.
+// A loop: the steps from here to its Until run `count` times. `parts` are the buffers whose address
+// moves from one time to the next.
 struct Repeat {
   std::int64_t count = 0;
   bool reverse = false;  // from the last part to the first

@@ -164,7 +164,7 @@ class LayerFinder {
     const Type& weight = type(node.inputs[states + 1]);
     if (state.dtype != Dtype::kF32 || weight.dtype != Dtype::kF32 || weight.shape.rank() != 2)
       return {};
-    // In a batch of any size, the layer has no examples of its own, and shares its weights.
+    // In a model with a batch dimension, the layer is that of one example: its state is a vector.
     if (state.shape.rank() > (is_batched_ ? 1u : 2u)) return {};
     const Node* const product = makers_[index(node.inputs[states])];
     if (!product || product->op != &op::linear || product->inputs.size() != shared + 1 ||
